@@ -14,7 +14,7 @@ from ._text import columns, decibels, percent
 from .errors import InvalidArgument
 from .progress import Progress, shown
 
-_BAR, _GAP, _NAME, _WIDTH = 16, 4, 260, 640  # of the picture, in pixels
+_BAR, _GAP, _NAME, _WIDTH = 16, 4, 260, 640  # of the chart, in pixels
 
 
 class Comparison(NeverChanges):

@@ -11,7 +11,7 @@ namespace anybit::python {
 
 namespace {
 
-// nanobind's own error does not say what was given, or where.
+// nanobind's own error says neither which type was passed nor where.
 std::string text_of(nb::handle given, const char* what) {
   std::string text;
   if (nb::try_cast(given, text)) return text;
@@ -66,21 +66,21 @@ ByteArray byte_array(std::span<const std::byte> bytes, std::shared_ptr<const voi
   using Held = std::shared_ptr<const void>;
   const nb::capsule keep(new Held(std::move(owner)),
                          [](void* held) noexcept { delete static_cast<Held*>(held); });
-  // What the library hands out belongs to the receiver alone.
+  // Copies, so that the caller owns the result.
   auto* data = const_cast<std::byte*>(bytes.data());
   return ByteArray(data, {bytes.size()}, keep);
 }
 
 namespace {
 
-// Memory that was handed out: from its first byte to the one behind its last.
+// Memory of returned arrays: from the first byte to one past the last.
 class HandedOut {
  public:
-  // False, and nothing is noted, if some of these bytes were handed out before.
+  // False, without an effect, if some of these bytes are in use already.
   bool add(std::span<const std::byte> bytes) {
     if (bytes.empty()) return true;
     const std::byte* const end = bytes.data() + bytes.size();
-    const auto next = parts_.lower_bound(end);  // the first that does not begin before the end
+    const auto next = parts_.lower_bound(end);  // the first range that does not begin before the end
     if (next != parts_.begin() && std::prev(next)->second > bytes.data()) return false;
     parts_.emplace(bytes.data(), end);
     return true;
@@ -108,7 +108,7 @@ nb::object to_python(const Value& value, HandedOut& others) {
   return nb::make_tuple(value.tensor.type, value.tensor.dims, data);
 }
 
-// What the caller gave is the caller's: results that are parts of it are copied.
+// Inputs belong to the caller: results that alias them are copied.
 void add_all(const Value& value, HandedOut& others) {
   others.add(value.tensor.bytes);
   for (const Value& item : value.items) add_all(item, others);

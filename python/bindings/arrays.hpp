@@ -1,5 +1,5 @@
-// Converts arrays between Python and the library. The Python package passes (type, dims, buffer), where the type
-// is a name of the library and the buffer holds plain elements. Copies are avoided in both directions.
+// Converts arrays between Python and the library. The Python package passes (type, dims, buffer), where the
+// type is a name of the library and the buffer holds plain elements. Copies are avoided in both directions.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -18,11 +18,12 @@ namespace nb = nanobind;
 // Shares the memory of an object with the buffer protocol and keeps it alive. Any thread may release it.
 Array borrow(std::string type, std::vector<std::int64_t> dims, nb::handle buffer);
 
-// (type, dims, buffer); (“string”, dims, list of str); a list of them for a sequence; None for an empty optional.
+// (type, dims, buffer); (“string”, dims, list of str); a list of them for a sequence; None for an empty
+// optional.
 Value to_value(nb::handle given);
 std::map<std::string, Value> to_values(const nb::dict& given);
-// The reverse, for all results of one call. The buffers are numpy arrays of bytes that the caller owns: results
-// that share memory with each other or with the inputs are copied.
+// The reverse, for all results of one call. The buffers are numpy arrays of bytes that the caller owns:
+// results that share memory with each other or with the inputs are copied.
 nb::list to_python(const std::vector<Value>& values, const std::map<std::string, Value>& inputs);
 
 // Bytes as a numpy array that keeps `owner` alive.

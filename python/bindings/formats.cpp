@@ -1,4 +1,5 @@
-// Number formats on tensors. Values, codes and packed bytes are flat buffers; the Python package reshapes them.
+// Number formats on tensors. Values, codes and packed bytes are flat buffers; the Python package reshapes
+// them.
 #include "anybit/formats.hpp"
 
 #include <nanobind/stl/map.h>

@@ -51,8 +51,8 @@ nb::str summary_of(const Inspection& one) {
 }  // namespace
 
 void add_inspection(nb::module_& module) {
-  nb::class_<Inspection> inspection(module, "Inspection",
-                                    "Description of a model: inputs, outputs, parameters, multiply-accumulates.");
+  nb::class_<Inspection> inspection(
+      module, "Inspection", "Description of a model: inputs, outputs, parameters, multiply-accumulates.");
   nb::class_<Inspection::Value>(inspection, "Value", "An input or output.")
       .def_ro("name", &Inspection::Value::name)
       .def_ro("type", &Inspection::Value::type)
@@ -81,7 +81,8 @@ void add_inspection(nb::module_& module) {
         return shown(one.name + ": " + std::to_string(one.nodes) + " nodes, " +
                      std::to_string(one.parameters) + " parameters");
       });
-  nb::class_<Inspection::Node>(inspection, "Node", "A node; graph is the path of its subgraph, if it is in one.")
+  nb::class_<Inspection::Node>(inspection, "Node",
+                               "A node; graph is the path of its subgraph, if it is in one.")
       .def_ro("name", &Inspection::Node::name)
       .def_ro("domain", &Inspection::Node::domain)
       .def_ro("op", &Inspection::Node::op)

@@ -11,7 +11,7 @@
 namespace anybit::python {
 namespace {
 
-constexpr std::chrono::milliseconds kListen{50};  // how long a signal may wait to be heard
+constexpr std::chrono::milliseconds kListen{50};  // the longest delay of a signal
 
 Error cancelled() { return {Code::cancelled, "stopped by the caller", {}, {}}; }
 
@@ -19,7 +19,7 @@ Error cancelled() { return {Code::cancelled, "stopped by the caller", {}, {}}; }
 
 Work::Work(Source source, nb::object progress) : source_(std::move(source)), progress_(std::move(progress)) {}
 
-// Arrays and files know how many samples they hold, which what shows the progress does not.
+// Sets the total of the progress display: arrays and files know their number of samples.
 Samples Work::told(Samples samples) {
   const auto count = samples.count();
   if (count && !progress_.is_none()) progress_.attr("total") = *count;
@@ -78,7 +78,7 @@ void Work::drive(const std::function<void()>& work) {
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
-// What the caller's thread does with the GIL: nothing of it may leave the loop before the work has ended.
+// The loop of the calling thread, which holds the GIL: no exception may leave it before the work has ended.
 void Work::attend(bool asked) {
   std::optional<Sample> sample;
   try {

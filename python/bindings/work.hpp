@@ -1,6 +1,6 @@
-// Long work: it runs on a thread of its own, while the thread that called from Python waits, makes samples
-// when they are asked for, shows progress, and listens to signals. So an iterator of samples runs where its
-// owner expects it, and Ctrl-C ends the work at the next sample.
+// Long-running work: it runs on its own thread, while the calling Python thread waits, produces samples on
+// request, shows progress and handles signals. So an iterator of samples runs on its owner's thread, and
+// Ctrl-C stops the work at the next sample.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -17,7 +17,7 @@
 
 namespace anybit::python {
 
-// Where samples come from: a list of paths, a dict of arrays, a function that gives a dict or None, or None.
+// The source of samples: a list of paths, a dict of arrays, a function that returns a dict or None, or None.
 struct Source {
   nb::object from;
   SampleOptions options;
@@ -25,14 +25,14 @@ struct Source {
 
 class Work {
  public:
-  // `progress` is called with the number of samples done, or None; its `total` is set where that is known.
+  // `progress` is called with the number of samples done, or is None; its `total` is set if known.
   Work(Source source, nb::object progress);
 
-  // Samples for these inputs, to be used inside run() alone; nothing if the source is None.
+  // Samples for these inputs, for use inside run() only; empty if the source is None.
   std::optional<Samples> samples(std::vector<Port> inputs);
   std::function<void(std::int64_t)> progress();
 
-  // Raises what the work, the source or a signal raised.
+  // Rethrows exceptions of the work, the source or a signal handler.
   template <class T>
   T run(const std::function<Result<T>()>& work) {
     std::optional<Result<T>> result;

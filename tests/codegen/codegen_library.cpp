@@ -1,5 +1,4 @@
-// Code generation for tests in Python that turn many models into files: through plain C calls, in one
-// process.
+// Code generation for Python tests of many models: through plain C calls, in one process.
 #include <string>
 
 #include "anybit/codegen.hpp"
@@ -14,7 +13,7 @@ thread_local std::string last_error;
 
 EXPORT const char* codegen_error() { return last_error.c_str(); }
 
-// Generates `path` from the bytes of an ONNX file by the plugin `name`, which is in `folder`. Zero: done.
+// Generates `path` from the bytes of an ONNX file with the plugin `name` in `folder`. Zero: success.
 EXPORT int codegen_generate(const char* bytes, std::size_t size, const char* name, const char* folder,
                             const char* path, int preference) {
   const auto model = Model::from_bytes({bytes, size});

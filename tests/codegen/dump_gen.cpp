@@ -17,7 +17,7 @@ Json dump(const anybit_value& value) {
   json["dims"] = value.rank < 0 ? Json() : Json(std::vector<int64_t>(value.dims, value.dims + value.rank));
   if (value.data) {
     json["bytes"] = value.bytes;
-    // Some small ones, to be compared; the address tells which are shared.
+    // Small constants, to be compared; the address identifies shared ones.
     const auto* data = static_cast<const unsigned char*>(value.data);
     if (value.bytes <= 64) json["data"] = std::vector<int>(data, data + value.bytes);
     json["at"] = reinterpret_cast<uintptr_t>(value.data);

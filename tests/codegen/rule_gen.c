@@ -1,4 +1,4 @@
-// A generator that breaks one rule, which the compiler's command line names.
+// A generator that violates one rule, selected on the compiler's command line.
 #define _DEFAULT_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-"""c-gen: an If whose branches cannot all run with the shapes that the code is made for."""
+"""c-gen: an If with branches that are invalid for the shapes of the generated code."""
 import numpy as np
 import pytest
 from onnx import helper
@@ -7,7 +7,7 @@ from support.generating import NotGenerated, choosing_model, compiled, generate
 
 
 @pytest.mark.parametrize("quantized", [False, True])
-def test_a_branch_that_cannot_run_is_refused_when_it_is_chosen(quantized, tmp_path):
+def test_an_invalid_branch_fails_when_it_is_selected(quantized, tmp_path):
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     ends = ([helper.make_node("QuantizeLinear", ["x", "s", "z"], ["r"])], [helper.make_node("DequantizeLinear", ["i", "s", "z"], ["y"])])
     for good in (0, 1):
@@ -22,7 +22,7 @@ def test_a_branch_that_cannot_run_is_refused_when_it_is_chosen(quantized, tmp_pa
         assert "(Reshape)" in (tmp_path / f"net{good}.h").read_text()
 
 
-def test_branches_none_of_which_can_run_are_an_error(tmp_path):
+def test_only_invalid_branches_are_an_error(tmp_path):
     with pytest.raises(NotGenerated, match="Reshape"):
         generate(choosing_model([4, 2], [5, 2]), tmp_path / "net.c")
     with pytest.raises(NotGenerated, match="depends on values"):

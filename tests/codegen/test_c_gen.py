@@ -1,4 +1,4 @@
-"""c-gen: integer operators and small nets as C, with the bits of the runtime, for every preference."""
+"""c-gen: integer operators and small nets as C, bit-identical to the runtime, for every preference."""
 import ctypes
 import json
 import re
@@ -29,7 +29,7 @@ def conv_case(random, number):
         "ws": random.uniform(0.001, 0.02, outputs).astype(np.float32), "ys": np.float32(0.5), "yz": codes(random, y_kind),
         "wz": codes(random, w_kind, outputs) if number % 3 == 0 else np.zeros(outputs, w_kind),
         "b": random.integers(-30000, 30000, outputs).astype(np.int32)}
-    if number >= 10:  # sums of two channels leave 32 bits
+    if number >= 10:  # sums of two channels exceed 32 bits
         constants["b"][1:3] = 2147483000, -2147483000
         constants["ws"][1:3] = 5e-7
     attributes = dict(group=groups, pads=random.integers(0, 3, 2 * axes).tolist(), strides=random.integers(1, 3, axes).tolist(),
@@ -118,7 +118,7 @@ def element_case(random, number):
 CASES = {"conv": (conv_case, 12), "product": (product_case, 14), "element": (element_case, 18)}
 
 
-def test_integer_operators_have_the_runtimes_bits(tmp_path):
+def test_integer_operators_are_bit_identical_to_the_runtime(tmp_path):
     wanted, inputs = {}, {}
     for kind, (make, count) in CASES.items():
         for number in range(count):
@@ -129,7 +129,7 @@ def test_integer_operators_have_the_runtimes_bits(tmp_path):
                 name = f"{kind}_{number}_{preference}"
                 generate(model, tmp_path / f"{name}.c", preference)
                 wanted[name], inputs[name] = expected, list(feeds.values())
-    # What is written by hand for AVX2, and the same without.
+    # With the hand-written AVX2 code, and without.
     fast = [name for i, name in enumerate(wanted) if name.endswith(("0", "1")) and i % 4]
     programs = compiled(fast, tmp_path, "-mavx2", "-mfma")
     programs |= compiled([name for name in wanted if name not in fast], tmp_path)
@@ -138,7 +138,7 @@ def test_integer_operators_have_the_runtimes_bits(tmp_path):
             np.testing.assert_array_equal(made, right, err_msg=name)
 
 
-def test_rows_of_softmax_are_close_to_the_runtimes(tmp_path):
+def test_rows_of_softmax_are_close_to_the_runtime(tmp_path):
     x = 20 * np.random.default_rng(SEED).normal(size=(3, 5, 331)).astype(np.float32)
     x[0, 0, :7] = -np.inf
     x[0, 1] = -3e38
@@ -181,7 +181,7 @@ def number_of(header, macro):
     return float(re.search(rf"#define \w*_{macro} (\S+)", header).group(1).rstrip("f"))
 
 
-def test_an_entry_takes_the_integers_themselves(digits, tmp_path):
+def test_the_quantized_entry_takes_integers(digits, tmp_path):
     _, whole, images = digits
     generate(whole, tmp_path / "net.c", MEMORY)
     library = generating.compile_shared(tmp_path / "net.c", tmp_path / "net.so", "-O1")
@@ -194,7 +194,7 @@ def test_an_entry_takes_the_integers_themselves(digits, tmp_path):
     np.testing.assert_array_equal(logits, Executor(whole, threads=1).run({"image": images[0]})[0].ravel())
 
 
-def test_the_header_tells_the_memory_and_nothing_else_is_needed(digits, tmp_path):
+def test_the_header_declares_the_memory_and_the_code_needs_nothing_else(digits, tmp_path):
     real, whole, _ = digits
     sizes = {}
     for preference in (DEFAULT, MEMORY):
@@ -213,7 +213,7 @@ def test_the_header_tells_the_memory_and_nothing_else_is_needed(digits, tmp_path
     assert weights < sizes[MEMORY][1] < 1.1 * weights, "a byte for each weight, and little beside"
 
 
-def test_what_cannot_be_generated_is_named(tmp_path):
+def test_an_unsupported_node_is_named(tmp_path):
     x = np.zeros((1, 4), np.float32)
     model = model_of([helper.make_node("RandomNormalLike", ["x"], ["y"], name="dice")], {"x": x}, {})
     with pytest.raises(NotGenerated, match=r"'dice'.*RandomNormalLike"):
@@ -222,7 +222,7 @@ def test_what_cannot_be_generated_is_named(tmp_path):
 
 
 def test_inputs_become_constants_of_the_code(anybit, tmp_path):
-    """Of the input's own type; the text is whole numbers, real ones, or a file."""
+    """Constants have the input's type; the text holds integers, floats, or a file name."""
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     nodes = [helper.make_node("Mul", ["x", "scale"], ["m"]), helper.make_node("Reshape", ["m", "shape"], ["y"])]
     model = model_of(nodes, {"x": x, "scale": np.zeros(3, np.float32)}, {})
@@ -247,7 +247,7 @@ def test_inputs_become_constants_of_the_code(anybit, tmp_path):
 
 
 @pytest.mark.parametrize("direction, by_gate", [("forward", False), ("reverse", True), ("bidirectional", True)])
-def test_an_lstm_with_8_bit_weights_is_close_to_the_runtimes(direction, by_gate, tmp_path):
+def test_an_lstm_with_8_bit_weights_is_close_to_the_runtime(direction, by_gate, tmp_path):
     random = np.random.default_rng(SEED)
     steps, size, hidden, directions = 12, 9, 16, 1 + (direction == "bidirectional")
     x = random.normal(size=(steps, 1, size)).astype(np.float32)
@@ -268,7 +268,7 @@ def test_an_lstm_with_8_bit_weights_is_close_to_the_runtimes(direction, by_gate,
             assert np.abs(made - expected).mean() < 1e-4
 
 
-def test_names_that_look_like_comments_do_not_disturb_the_code(tmp_path):
+def test_names_that_look_like_comments_do_not_break_the_code(tmp_path):
     x = np.zeros((1, 4), np.float32)
     names = ["in/*x", "w*/", "/*/y*/*"]
     model = model_of([helper.make_node("MatMul", names[:2], ["h"], name="*//*"), helper.make_node("Relu", ["h"], names[2:])],
@@ -279,14 +279,14 @@ def test_names_that_look_like_comments_do_not_disturb_the_code(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["net.h", "net.S", "net.bin", 'n"et.c', "n\\et.c", "n\net.c"])
-def test_a_path_whose_files_would_replace_each_other_or_cannot_be_included_is_refused(tmp_path, name):
+def test_a_path_whose_files_would_overwrite_each_other_or_cannot_be_included_is_rejected(tmp_path, name):
     model = model_of([helper.make_node("Relu", ["x"], ["y"])], {"x": np.zeros((1, 4), np.float32)}, {})
     with pytest.raises(NotGenerated, match="use a (path|name) with"):
         generate(model, tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
-def test_large_constants_are_a_file_that_an_assembler_includes(tmp_path):
+def test_large_constants_are_in_a_file_that_the_assembler_includes(tmp_path):
     random = np.random.default_rng(SEED)
     x, w = random.normal(size=(1, 1600)).astype(np.float32), random.normal(size=(1600, 2000)).astype(np.float32)
     model = model_of([helper.make_node("MatMul", ["x", "w"], ["y"])], {"x": x}, {"w": w})
@@ -298,7 +298,7 @@ def test_large_constants_are_a_file_that_an_assembler_includes(tmp_path):
     np.testing.assert_allclose(program.run([x], [right])[0], right, atol=1e-3)
 
 
-# Recipes, and how many bytes their constants may take for each weight (with what groups of them share).
+# Recipes, and the bytes per weight that their constants may take (including shared fields of groups).
 PACKED = {"w8": 1.1, "w4": 0.8, "mxfp6-weights": 0.95, "ternary-weights": 0.4, "fp8": 1.1, "int8x4": 0.7, "dynamic-int8": 1.2}
 
 
@@ -350,13 +350,13 @@ def test_weights_take_their_packed_width_in_every_weight_only_recipe(anybit, dig
         assert np.abs(made - right).max() <= 1e-4 * np.abs(right).max(), name
 
 
-# Formats that no recipe has a name for: more than 8 bits, zero points, blocks of other sizes.
+# Formats without a preset: more than 8 bits, zero points, blocks of other sizes.
 WIDE = ["int12 channel", "uint11 channel symmetric false", "uint5 channel symmetric false", "block_fp width 12", "block_minifloat width 12 exponent_width 5",
         "minifloat width 12 exponent_width 5", "fixed width 14 frac 9", "mx6 block_size 24", "binary_residual channel levels 3"]
 
 
-def test_packed_weights_decode_to_the_runtimes_bits(anybit, tmp_path):
-    """Multiplied with ones on the diagonal, a matrix comes out as it was decoded. Blocks at its end are short."""
+def test_packed_weights_decode_bit_identically_to_the_runtime(anybit, tmp_path):
+    """Multiplication by the identity gives the decoded matrix. The last blocks are partial."""
     random = np.random.default_rng(SEED)
     diagonal, w = np.eye(40, dtype=np.float32), random.normal(size=(40, 26)).astype(np.float32)
     onnx.save(model_of([helper.make_node("MatMul", ["x", "w"], ["y"])], {"x": diagonal}, {"w": w}), tmp_path / "float.onnx")
@@ -379,7 +379,7 @@ def test_packed_weights_decode_to_the_runtimes_bits(anybit, tmp_path):
 
 
 @pytest.mark.parametrize("which", ["DequantizeLinear", "Gemm", "MatMulNBits"])
-def test_a_packed_matrix_is_never_in_memory_as_a_whole(which, tmp_path):
+def test_a_packed_matrix_is_never_decoded_as_a_whole(which, tmp_path):
     random = np.random.default_rng(SEED)
     k, n, block = 256, 192, 32
     x = random.normal(size=(3, k)).astype(np.float32)
@@ -418,8 +418,8 @@ def test_an_operator_may_take_the_same_value_twice(op, tmp_path):
         np.testing.assert_allclose(made, expected[0], rtol=1e-5)
 
 
-def test_a_relu_above_the_least_code_has_the_runtimes_bits(tmp_path):
-    """It is a Clip of the codes behind the integer convolution, in both."""
+def test_a_relu_above_the_lowest_integer_is_bit_identical_to_the_runtime(tmp_path):
+    """In both, it clips the integers after the integer convolution."""
     random = np.random.default_rng(SEED)
     x = codes(random, np.int8, (1, 4, 6, 6))
     constants = {"s": np.float32(0.02), "z": np.int8(0), "w": codes(random, np.int8, (5, 4, 3, 3)), "ws": np.float32(0.01),

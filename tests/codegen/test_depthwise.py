@@ -1,4 +1,4 @@
-"""c-gen: integer convolutions of single channels have the bits of the runtime for every stride, also where a line is shorter."""
+"""c-gen: depthwise integer convolutions are bit-identical to the runtime for every stride, also on short rows."""
 import itertools
 
 import numpy as np
@@ -7,7 +7,7 @@ from support.executing import Executor
 from support.generating import DEFAULT, PERFORMANCE, SEED, codes, compiled, generate, model_of
 
 
-def test_single_channels_have_the_runtimes_bits_for_every_stride(tmp_path):
+def test_depthwise_convolutions_are_bit_identical_to_the_runtime_for_every_stride(tmp_path):
     made = {}
     for number, (width, stride, left) in enumerate(itertools.product((1, 2, 7, 24), (1, 2, 3, 5), (0, 1, 4))):
         random = np.random.default_rng([SEED, number])

@@ -1,4 +1,4 @@
-"""Real models as C beside the runtime: in float, and quantized to int8."""
+"""Real models as C, compared with the runtime: in float, and quantized to int8."""
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,7 @@ from support.executing import Executor, ExecutorError
 
 
 def picture(generator, shape):
-    """A smooth one, as photographs are: sums of waves, from -1 to 1."""
+    """A smooth image, like a photograph: sums of waves, from -1 to 1."""
     y, x = np.mgrid[0:1:shape[2] * 1j, 0:1:shape[3] * 1j]
     waves = [np.cos(generator.normal(size=(2,)) @ np.stack([x, y]).reshape(2, -1) * 20 + generator.uniform(0, 6)).reshape(x.shape)
              for _ in range(3 * 4)]
@@ -20,7 +20,7 @@ def picture(generator, shape):
 
 
 def sound(generator, samples):
-    """A voiced one: a fundamental that wavers, with overtones and noise."""
+    """A voiced sound: a varying fundamental frequency with harmonics and noise."""
     phase = np.cumsum(2 * np.pi * (120 + 30 * np.sin(np.arange(samples) / 400)) / 16000)
     tone = sum(np.sin(k * phase) / k for k in range(1, 20)) * 0.1
     return (tone + generator.normal(scale=0.01, size=samples))[None].astype(np.float32)
@@ -41,7 +41,7 @@ def voice(generator, rate=16000):
 
 
 def voice_16k(generator):
-    """Version 5 has a network for each rate, with windows of different lengths: one is chosen when code is made."""
+    """Version 5 has a network for each rate, with windows of different lengths: one is selected at code generation."""
     return {"input": sound(generator, 512), "state": generator.normal(scale=0.1, size=(2, 1, 128)).astype(np.float32)}
 
 
@@ -66,8 +66,8 @@ def fixed(name, inputs):
 
 
 def compare(name, model, samples, folder, tolerance, of_all=np.max):
-    """Largest difference from the runtime's outputs, as a part of the largest output: of all samples, or of most with
-    np.median."""
+    """Largest difference from the runtime's outputs, relative to the largest output; the maximum over samples, or the
+    median with np.median."""
     differences = []
     generating.generate(model, folder / f"{name}.c")
     program = generating.compile_all([name], folder, "-O1")[name]
@@ -82,22 +82,22 @@ def compare(name, model, samples, folder, tolerance, of_all=np.max):
 
 
 @pytest.mark.parametrize("name", ["classifier", "voice", "voice_16k", pytest.param("recogniser", marks=LARGE)])
-def test_a_float_model_gives_what_the_runtime_gives(name, tmp_path):
+def test_a_float_model_matches_the_runtime(name, tmp_path):
     generator = np.random.default_rng(7)
     samples = [MODELS[name][1](generator) for _ in range(3)]
     compare(name, fixed(name, samples[0]), samples, tmp_path, 1e-4)
 
 
 def test_both_branches_of_an_if_run(tmp_path):
-    """Silero VAD chooses its network by the sample rate."""
+    """Silero VAD selects its network by the sample rate."""
     generator = np.random.default_rng(8)
     samples = [voice(generator, rate) for rate in (16000, 8000, 16000)]
     compare("voice", fixed("voice", samples[0]), samples, tmp_path, 1e-4)
 
 
 @pytest.mark.parametrize("samples, version", [(512, 5), (256, 6), (288, 5)])
-def test_the_rate_chooses_the_network_of_a_model_as_it_is_shipped(samples, version, anybit, tmp_path):
-    """Each rate has its own length of windows: one that the other network cannot take is refused when it is run."""
+def test_the_rate_selects_the_network_of_an_unmodified_model(samples, version, anybit, tmp_path):
+    """Each rate has its own window length: a run with the window of the other network fails."""
     generator = np.random.default_rng(12)
     shipped = ROOT / f"build/models/silero_vad_v{version}.onnx"
     anybit("codegen", shipped, "--target", "c-gen", "-o", tmp_path / "net.c", "--shape", f"input=1,{samples}", "--shape", "state=2,1,128")
@@ -121,8 +121,8 @@ def test_the_rate_chooses_the_network_of_a_model_as_it_is_shipped(samples, versi
 
 
 @pytest.mark.parametrize("rate, version", [(16000, 5), (8000, 6)])
-def test_a_rate_is_chosen_when_code_is_made_of_a_model_as_it_is_shipped(rate, version, anybit, tmp_path):
-    """The code has one network alone."""
+def test_a_rate_can_be_fixed_at_code_generation(rate, version, anybit, tmp_path):
+    """The code has only one network."""
     generator = np.random.default_rng(11)
     shapes = ["--shape", f"input=1,{rate // 31.25:.0f}", "--shape", "state=2,1,128"]
     samples = [{"input": sound(generator, 512)[:, :int(rate // 31.25)], "sr": np.array(rate, np.int64),
@@ -143,8 +143,8 @@ def test_a_rate_is_chosen_when_code_is_made_of_a_model_as_it_is_shipped(rate, ve
 
 
 @pytest.mark.parametrize("name", ["classifier", "recogniser", "voice_16k"])
-def test_a_quantized_model_gives_what_the_runtime_gives(name, anybit, tmp_path):
-    """For most of seven samples: where the last bit of a float decides a quantized value, the outputs differ."""
+def test_a_quantized_model_matches_the_runtime(name, anybit, tmp_path):
+    """For most of seven samples: outputs differ if the last bit of a float decides the rounding of a quantized value."""
     generator = np.random.default_rng(9)
     samples = [MODELS[name][1](generator) for _ in range(7)]
     onnx.save(fixed(name, samples[0]), tmp_path / "float.onnx")

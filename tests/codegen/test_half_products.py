@@ -1,4 +1,4 @@
-"""c-gen: products of float16 and bfloat16. Sums are float32, and rounded once: where they are exact, so is the result."""
+"""c-gen: linear operators in float16 and bfloat16. Accumulators are float32, rounded once: exact sums give exact results."""
 import re
 from pathlib import Path
 
@@ -47,7 +47,7 @@ def model_of(case, kind, random, exact):
 
 
 @pytest.mark.parametrize("kind", ["FLOAT16", "BFLOAT16"])
-def test_products_have_the_runtimes_bits_where_sums_are_exact(kind, tmp_path):
+def test_linear_operators_are_bit_identical_to_the_runtime_if_sums_are_exact(kind, tmp_path):
     random = np.random.default_rng(SEED)
     made = {}
     for case in CASES:

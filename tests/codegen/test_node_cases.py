@@ -1,4 +1,4 @@
-"""How many of the onnx package's node cases c-gen turns into C that compiles without a warning and gives their outputs."""
+"""The node cases of the onnx package as C: compiled without a warning, with the expected outputs."""
 import pytest
 from support import node_cases
 
@@ -15,13 +15,13 @@ def test_no_case_compiles_with_a_warning_or_gives_other_outputs(outcome):
     assert wrong == {}
 
 
-def test_at_least_as_many_pass_as_did(outcome):
+def test_at_least_as_many_pass_as_before(outcome):
     passed = sum(reason is None for reason in outcome[0].values())
     assert passed >= FLOOR and passed >= len(outcome[0]) / 2
 
 
-def test_what_cannot_be_generated_is_refused_by_name(outcome):
-    """The message tells the node or the value, so that a user can find it."""
+def test_an_unsupported_node_is_rejected_by_name(outcome):
+    """The message names the node or the value."""
     nameless = {name: reason for name, reason in outcome[0].items() if reason and "'" not in reason}
     assert nameless == {}
 

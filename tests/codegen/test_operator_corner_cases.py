@@ -1,4 +1,4 @@
-"""c-gen: what random operators rarely meet: windows behind the input, large integers, single rows, states that nobody takes."""
+"""c-gen: edge cases that random operators rarely cover: windows beyond the input, large integers, single rows, unused states."""
 import re
 
 import numpy as np
@@ -10,8 +10,8 @@ from support.generating import SEED, codes, compiled, generate, model_of
 
 
 @pytest.mark.parametrize("attributes,side", [(dict(pads=[0, 0, 2, 2]), 3), (dict(auto_pad="SAME_UPPER", strides=[2, 2]), 2)])
-def test_a_dilated_window_over_all_of_the_input_has_the_runtimes_bits(attributes, side, tmp_path):
-    """It is no matrix product: the window reaches into the padding behind the input."""
+def test_a_dilated_window_over_the_whole_input_is_bit_identical_to_the_runtime(attributes, side, tmp_path):
+    """This is not a GEMM: the window reaches into the padding after the input."""
     random = np.random.default_rng(SEED)
     x = codes(random, np.int8, (1, 3, side, side))
     constants = {"s": np.float32(0.1), "z": np.int8(3), "w": codes(random, np.int8, (4, 3, side, side)), "wz": np.int8(0)}
@@ -23,7 +23,7 @@ def test_a_dilated_window_over_all_of_the_input_has_the_runtimes_bits(attributes
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.int8, np.int32])
-def test_means_of_large_integers_have_the_runtimes_bits(kind, tmp_path):
+def test_means_of_large_integers_are_bit_identical_to_the_runtime(kind, tmp_path):
     x = np.array([[np.iinfo(kind).max] * 3 + [1], [np.iinfo(kind).min] * 3 + [7]], kind)
     model = model_of([helper.make_node("ReduceMean", ["x", "axes"], ["y"])], {"x": x}, {"axes": np.array([1])})
     expected = Executor(model).run({"x": x})
@@ -45,7 +45,7 @@ def test_packed_weights_of_one_row_compile_without_a_warning(anybit, recipe, tmp
 
 
 @pytest.mark.parametrize("outputs", [["y0", "y1", "y2"], ["", "y1", "y2"], ["y0"], ["", "", "y2"]])
-def test_what_a_loop_carries_need_not_be_an_output(outputs, tmp_path):
+def test_a_loop_carried_value_need_not_be_an_output(outputs, tmp_path):
     def port(name, kind, shape):
         return helper.make_tensor_value_info(name, kind, shape)
 
@@ -63,7 +63,7 @@ def test_what_a_loop_carries_need_not_be_an_output(outputs, tmp_path):
 
 
 def test_a_resize_to_nothing_by_a_tiny_scale_is_generated(tmp_path):
-    """Its filter would be 1e37 elements wide: sanitizers saw that number become an integer."""
+    """The filter would be 1e37 elements wide, which must not overflow the conversion to an integer."""
     x = np.zeros((0, 1, 4, 4), np.float32)
     model = model_of([helper.make_node("Resize", ["x", "", "scales"], ["y"], mode="linear", antialias=1)], {"x": x},
                      {"scales": np.array([1e-37, 1, 0.6, 0.6], np.float32)})
@@ -76,7 +76,7 @@ def test_a_resize_to_nothing_by_a_tiny_scale_is_generated(tmp_path):
 @pytest.mark.parametrize("op,more,attributes", [
     ("ReduceMax", [np.array([1])], {}), ("ReduceMin", [np.array([2])], {"keepdims": 0}), ("GatherND", [np.array([[1, 2], [0, 1]])], {}),
     ("GatherElements", [np.full((2, 3, 1), -2)], {"axis": 2}), ("ReverseSequence", [np.array([2, 3])], {"time_axis": 1, "batch_axis": 0})])
-def test_what_moves_values_moves_codes(op, more, attributes, kind, tmp_path):
+def test_pass_through_operators_copy_integers(op, more, attributes, kind, tmp_path):
     random = np.random.default_rng(SEED)
     x = codes(random, kind, (2, 3, 4))
     constants = {"s": np.float32(0.02), "z": kind(5), **{f"more{i}": value for i, value in enumerate(more)}}

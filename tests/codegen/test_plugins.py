@@ -1,4 +1,4 @@
-"""What a generator may do, what happens if it does something else, and where generators are looked for."""
+"""Rules of generators, violations of them, and the search path."""
 
 import json
 import os
@@ -28,7 +28,7 @@ def compile_rule(folder: Path, name="rule-gen", source="rule_gen.c", *defines):
 
 @pytest.fixture
 def plugins(tmp_path):
-    """plugins(define, …): a folder with a generator that breaks that rule."""
+    """plugins(define, …): a folder with a generator that violates that rule."""
     def make(*defines, name="rule-gen", source="rule_gen.c"):
         compile_rule(tmp_path / "plugins", name, source, *defines)
         return tmp_path / "plugins"
@@ -37,7 +37,7 @@ def plugins(tmp_path):
 
 @pytest.fixture
 def model(tmp_path):
-    """A copy of a model in a folder of its own."""
+    """A copy of a model in its own folder."""
     (tmp_path / "models").mkdir()
     return Path(shutil.copy(DIGITS, tmp_path / "models" / "net.onnx"))
 
@@ -64,7 +64,7 @@ def test_the_default_path_is_never_the_model(anybit, plugins, model):
     assert model.read_bytes() == before
 
 
-def test_a_path_that_is_the_model_is_refused(anybit, plugins, model):
+def test_a_path_that_is_the_model_is_rejected(anybit, plugins, model):
     before = model.read_bytes()
     link = model.parent / "link.rule"
     os.link(model, link)
@@ -74,7 +74,7 @@ def test_a_path_that_is_the_model_is_refused(anybit, plugins, model):
     assert model.read_bytes() == before
 
 
-def test_a_file_beside_that_would_replace_the_model_is_refused(anybit, plugins, model, monkeypatch):
+def test_a_further_file_that_would_overwrite_the_model_is_rejected(anybit, plugins, model, monkeypatch):
     before = model.read_bytes()
     monkeypatch.setenv("RULE_OVERWRITES", "1")
     said = codegen(anybit, model, plugins("WRITES_SEVERAL"), code=2).stderr
@@ -94,7 +94,7 @@ def test_several_files_are_moved_together(anybit, plugins, model):
     ("WRITES_ELSEWHERE", "'other.rule' was written"),
     ("WRITES_A_LINK", "no regular file"),
 ])
-def test_a_failure_leaves_nothing_and_is_told(anybit, plugins, model, rule, message):
+def test_a_failure_leaves_nothing_and_is_reported(anybit, plugins, model, rule, message):
     old = model.with_suffix(".rule")
     old.write_text("old")
     said = codegen(anybit, model, plugins(rule), code=1).stderr
@@ -104,7 +104,7 @@ def test_a_failure_leaves_nothing_and_is_told(anybit, plugins, model, rule, mess
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_a_generator_that_goes_to_another_folder_leaves_its_files_where_they_belong(tool, plugins, model, fails):
+def test_a_generator_that_changes_the_current_folder_writes_to_the_right_place(tool, plugins, model, fails):
     done = subprocess.run([tool("anybit"), "codegen", "net.onnx", "--target", "rule-gen", "--plugins", plugins("GOES_ELSEWHERE")],
                           cwd=model.parent, capture_output=True, text=True, env=os.environ | ({"RULE_FAILS": "1"} if fails else {}))
     assert (done.returncode, done.stdout) == ((1, "") if fails else (0, "net.rule\n")), done.stderr
@@ -128,7 +128,7 @@ def test_an_exception_is_an_error(anybit, plugins, model):
     ("NO_TABLE", "returned nothing"),
     ("HALF_A_BACKEND", "load, run and unload come together"),
 ])
-def test_a_library_that_does_not_fit_is_refused_and_listed_with_the_reason(anybit, plugins, model, rule, message):
+def test_an_incompatible_library_is_rejected_and_listed_with_the_reason(anybit, plugins, model, rule, message):
     folder = plugins(rule)
     said = codegen(anybit, model, folder, code=1).stderr
     assert f"{folder}/librule-gen.so: cannot be used as a generator: " in said and message in said
@@ -137,12 +137,12 @@ def test_a_library_that_does_not_fit_is_refused_and_listed_with_the_reason(anybi
     assert message in {one["name"]: one["summary"] for one in listed}["rule-gen"]
 
 
-def test_a_library_that_is_none_is_refused(anybit, tmp_path, model):
+def test_a_file_that_is_not_a_library_is_rejected(anybit, tmp_path, model):
     (tmp_path / "librule-gen.so").write_bytes(b"not a library")
     assert "cannot be used as a generator" in codegen(anybit, model, tmp_path, code=1).stderr
 
 
-def test_a_relative_folder_is_refused(anybit, tool, plugins, model, monkeypatch):
+def test_a_relative_folder_is_rejected(anybit, tool, plugins, model, monkeypatch):
     folder = plugins()
     monkeypatch.chdir(folder.parent)
     assert "an absolute path" in codegen(anybit, model, "plugins", code=2).stderr
@@ -151,8 +151,8 @@ def test_a_relative_folder_is_refused(anybit, tool, plugins, model, monkeypatch)
 
 
 @pytest.mark.parametrize("path, mode", [("librule-gen.so", 0o666), (".", 0o777), ("..", 0o777)])
-def test_what_everybody_may_write_to_is_not_loaded(anybit, plugins, model, path, mode):
-    """Neither the library, nor one that could be put in its place; the group's people are trusted."""
+def test_world_writable_files_are_not_loaded(anybit, plugins, model, path, mode):
+    """Neither the library, nor a replacement in a world-writable folder; the group is trusted."""
     folder = plugins()
     (folder / path).chmod(mode)
     said = codegen(anybit, model, folder, code=1).stderr
@@ -162,7 +162,7 @@ def test_what_everybody_may_write_to_is_not_loaded(anybit, plugins, model, path,
     codegen(anybit, model, folder)
 
 
-def test_in_a_folder_of_everybodys_libraries_of_ones_own_are_loaded(anybit, plugins, model):
+def test_own_libraries_in_a_sticky_folder_are_loaded(anybit, plugins, model):
     """As in /tmp, where only owners may replace their files."""
     folder = plugins()
     folder.chmod(0o1777)
@@ -172,7 +172,7 @@ def test_in_a_folder_of_everybodys_libraries_of_ones_own_are_loaded(anybit, plug
         assert "everybody may write to it" in codegen(anybit, model, folder, code=1).stderr
 
 
-def test_a_link_that_everybody_may_change_is_not_followed(anybit, plugins, model, tmp_path):
+def test_a_link_in_a_world_writable_folder_is_not_followed(anybit, plugins, model, tmp_path):
     library = plugins() / "librule-gen.so"
     links = tmp_path / "links"
     links.mkdir()
@@ -195,23 +195,23 @@ def test_the_current_folder_and_the_models_are_never_searched(anybit, plugins, m
 
 
 @pytest.mark.parametrize("name", ["rule", "../rule-gen", "-gen", "Rule-gen", "rule-gen/", "a b-gen", "rule-gen\n"])
-def test_a_name_that_cannot_be_a_generators_is_refused(anybit, plugins, model, name):
+def test_an_invalid_generator_name_is_rejected(anybit, plugins, model, name):
     said = codegen(anybit, model, plugins(), name=name, code=2).stderr
     assert "cannot be a generator" in said
 
 
-def test_a_misspelt_name_is_told_the_nearest(anybit, plugins, model):
+def test_a_misspelt_name_gets_a_suggestion(anybit, plugins, model):
     assert "rule-gen" in codegen(anybit, model, plugins(), name="rulle-gen", code=2).stderr
 
 
-def test_an_earlier_folder_goes_before_a_later_one(anybit, tmp_path, model):
+def test_an_earlier_folder_has_precedence(anybit, tmp_path, model):
     compile_rule(tmp_path / "first", "rule-gen", "rule_gen.c", "SILENT")
     compile_rule(tmp_path / "second")
     codegen(anybit, model, tmp_path / "second", "--plugins", tmp_path / "first")
     assert "said nothing" in codegen(anybit, model, tmp_path / "first", "--plugins", tmp_path / "second", code=1).stderr
 
 
-def test_a_target_that_is_no_file_is_refused(anybit, plugins, model):
+def test_an_output_that_is_not_a_file_is_rejected(anybit, plugins, model):
     folder = plugins()
     for path, message in ((model.parent, "a folder"), (f"{model.parent}/", "names no file"), ("/dev/null", "not a regular file"),
                           (model.parent / "none" / "net.rule", "No such file")):
@@ -220,8 +220,8 @@ def test_a_target_that_is_no_file_is_refused(anybit, plugins, model):
     assert listing(model) == ["net.onnx"]
 
 
-def test_a_full_disk_leaves_what_was_there(tool, plugins, model):
-    """The size of files is limited: the generator's writes fail."""
+def test_a_full_disk_keeps_the_old_files(tool, plugins, model):
+    """A file size limit makes the writes of the generator fail."""
     folder = plugins()
     model.with_suffix(".rule").write_text("old")
 
@@ -255,7 +255,7 @@ def test_whatever_call_fails_the_files_are_the_old_ones_or_the_new_ones(tool, bu
         main, data = (folder / "net.rule").read_text(), (folder / "net_data.bin").read_text()
         assert main in ("old", "main") and data in ("old", "data"), run
         if error == KILL:
-            # The file that was asked for comes last.
+            # The requested file is written last.
             assert main == "old" or data == "data", run
         elif run.status == 0 or "in place" in run.stderr:
             assert (main, data) == ("main", "data"), run

@@ -1,4 +1,4 @@
-"""c-gen: integer convolutions and matrix products by four bytes (AVX-512 VNNI) have the bits of the runtime, as by any other way."""
+"""c-gen: integer convolutions and GEMMs by dot4 instructions (AVX-512 VNNI) are bit-identical to the runtime."""
 import subprocess
 
 import numpy as np
@@ -9,8 +9,8 @@ from support.generating import DEFAULT, HAS_VNNI, MICROSOFT, PERFORMANCE, VNNI, 
 
 SEED = 20261117
 
-# channels, outputs, groups, kernel, height and width, strides: rows of weights that fill tiles and do not, depths of every
-# remainder, lines of every length, blocks of one tile and of many.
+# channels, outputs, groups, kernel, height and width, strides: full and partial tiles, all remainders of the depth, rows
+# of all lengths, blocks of one tile and of many.
 SHAPES = [(4, 8, 1, (3, 3), (9, 16), (1, 1)), (3, 10, 1, (3, 3), (11, 21), (1, 1)), (1, 16, 1, (3, 3), (28, 28), (1, 1)),
           (5, 7, 1, (1, 1), (6, 7), (1, 1)), (16, 24, 1, (1, 1), (8, 8), (1, 1)), (34, 9, 1, (1, 1), (5, 37), (1, 1)),
           (6, 12, 2, (3, 2), (7, 9), (1, 1)), (8, 20, 4, (1, 5), (3, 40), (1, 1)), (7, 3, 1, (3, 3), (12, 17), (2, 2)),
@@ -23,7 +23,7 @@ def case(number):
     channels, outputs, groups, kernel, size, strides = SHAPES[number % len(SHAPES)]
     x_kind, y_kind = (np.dtype([np.uint8, np.int8][bit]) for bit in random.integers(0, 2, 2))
     shape = (outputs, channels // groups, *kernel)
-    # What is multiplied has 8 bits, whatever type the weights have and whatever their zero points are.
+    # Weights minus zero points fit 8 bits for all weight types and zero points.
     zeros = random.integers(-20, 21, outputs) if number % 3 else np.zeros(outputs, int)
     weights = random.integers(-128, 128, shape)
     if number % 4 == 3:
@@ -46,7 +46,7 @@ def case(number):
 
 @pytest.fixture(scope="module")
 def cases(tmp_path_factory):
-    """{name: (input, what the runtime makes of it)}, and the folder with the C."""
+    """{name: (input, output of the runtime)}, and the folder with the C files."""
     folder, made = tmp_path_factory.mktemp("quads"), {}
     for number in range(2 * len(SHAPES)):
         model, x = case(number)
@@ -57,7 +57,7 @@ def cases(tmp_path_factory):
 
 
 @pytest.mark.parametrize("options", [["-O0"], ["-O1", "-mavx2", "-mfma"], ["-O0", *VNNI], ["-O2", *VNNI]], ids=" ".join)
-def test_convolutions_by_four_bytes_have_the_runtimes_bits(cases, options):
+def test_dot4_convolutions_are_bit_identical_to_the_runtime(cases, options):
     folder, made = cases
     assert sum("quad_tile(quads" in (folder / f"{name}.c").read_text() for name in made) > 0.9 * len(made)
     programs = compiled(list(made), folder, *options)
@@ -90,7 +90,7 @@ def product(number):
     return model_of([helper.make_node(op, names, ["y"], domain=MICROSOFT if op.endswith("Float") else "")], {"a": a}, constants), a
 
 
-def test_matrix_products_by_four_bytes_have_the_runtimes_bits(tmp_path):
+def test_dot4_gemms_are_bit_identical_to_the_runtime(tmp_path):
     made = {}
     for number in range(5 * len(PRODUCTS)):
         model, a = product(number)
@@ -103,7 +103,7 @@ def test_matrix_products_by_four_bytes_have_the_runtimes_bits(tmp_path):
             np.testing.assert_array_equal(programs[name].run([a], expected)[0], expected[0], err_msg=name)
 
 
-def test_four_bytes_are_multiplied_where_the_compiler_has_them(cases):
+def test_dot4_is_used_if_the_compiler_has_it(cases):
     folder, _ = cases
     for options, wanted in (VNNI, True), (VNNI[:2], False):
         compile_shared(folder / "conv_0.c", folder / "one.so", "-O1", *options)
@@ -112,8 +112,8 @@ def test_four_bytes_are_multiplied_where_the_compiler_has_them(cases):
 
 
 @pytest.mark.parametrize("weights, bias", [(255, 0), (127, 2**31 - 2**20)], ids=["9 bits", "a large bias"])
-def test_what_four_bytes_cannot_hold_has_the_runtimes_bits(tmp_path, weights, bias):
-    """Weights of more than 8 bits less their zero point, and sums that leave 32 bits before the zero point is taken off."""
+def test_operands_beyond_8_bits_are_bit_identical_to_the_runtime(tmp_path, weights, bias):
+    """Weights minus zero points beyond 8 bits, and sums that exceed 32 bits before the zero-point correction."""
     random = np.random.default_rng(SEED)
     x = random.integers(240, 256, (1, 8, 9, 9)).astype(np.uint8)
     constants = {"xs": np.float32(0.02), "xz": np.uint8(250), "w": np.full((8, 8, 3, 3), weights, np.uint8),

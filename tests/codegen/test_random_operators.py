@@ -1,4 +1,4 @@
-"""Operators with random shapes and attributes as C, beside the runtime: what the onnx package's few cases leave out."""
+"""Operators with random shapes and attributes as C, compared with the runtime."""
 from pathlib import Path
 
 import numpy as np
@@ -10,14 +10,14 @@ from support.executing import Executor
 from support.one_node import model_of
 
 SEED = 20
-COUNT = 12  # of each operator
+COUNT = 12  # per operator
 
 
 def window(random, axes, transposed=False):
     kernel = random.integers(1, 5, axes)
     attributes = {"kernel_shape": kernel, "strides": random.integers(1, 4, axes), "dilations": random.integers(1, 3, axes)}
     pads = random.integers(0, 3, 2 * axes)
-    # A pool's padding must leave something of the kernel inside.
+    # The padding of a pool must be smaller than the kernel.
     attributes["pads"] = np.minimum(pads, np.tile((kernel - 1) * attributes["dilations"], 2)) if not transposed else pads
     return attributes
 
@@ -123,7 +123,7 @@ def all_of_them(tmp_path_factory):
 
 
 @pytest.mark.parametrize("operator", MAKERS)
-def test_random_shapes_and_attributes_give_what_the_runtime_gives(operator, all_of_them):
+def test_random_shapes_and_attributes_match_the_runtime(operator, all_of_them):
     cases, programs = all_of_them
     for i in range(COUNT):
         model, inputs, wanted = cases[f"{operator}_{i}"]
@@ -131,8 +131,8 @@ def test_random_shapes_and_attributes_give_what_the_runtime_gives(operator, all_
             np.testing.assert_allclose(got, other, 1e-4, 1e-5, err_msg=f"seed {SEED}, case {i}:\n{model.graph.node[0]}")
 
 
-def test_an_index_beyond_the_axis_is_taken_for_its_end(tmp_path):
-    """There is nobody to tell on a device, and memory beside the tensor is not touched."""
+def test_an_index_out_of_range_is_clamped(tmp_path):
+    """Generated code cannot report errors, and must not access memory outside of the tensor."""
     x, indices = np.arange(5, dtype=np.float32), np.array([-9, -5, 4, 5, 2**40])
     model = model_of("Gather", [x, indices])
     generating.generate(model, tmp_path / "beyond.c")
@@ -140,7 +140,7 @@ def test_an_index_beyond_the_axis_is_taken_for_its_end(tmp_path):
     np.testing.assert_array_equal(got, [0, 0, 4, 4, 4])
 
 
-def test_a_length_beyond_the_sequence_is_taken_for_all_of_it(tmp_path):
+def test_a_length_beyond_the_sequence_is_clamped(tmp_path):
     x, lengths = np.arange(8, dtype=np.float32).reshape(2, 4), np.array([2**40, -3])
     model = model_of("ReverseSequence", [x, lengths], time_axis=1, batch_axis=0)
     generating.generate(model, tmp_path / "long.c")

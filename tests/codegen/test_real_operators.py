@@ -1,4 +1,4 @@
-"""c-gen: convolutions and transforms of real numbers, beside the runtime's."""
+"""c-gen: float convolutions and Fourier transforms, compared with the runtime."""
 import numpy as np
 import pytest
 from onnx import helper
@@ -6,8 +6,8 @@ from support.executing import Executor
 from support.generating import DEFAULT, MEMORY, SEED, compiled, generate, model_of
 
 
-def test_real_convolutions_are_close_to_the_runtimes(tmp_path):
-    """In tiles, which overlap or are not filled where rows are short, and without them."""
+def test_float_convolutions_are_close_to_the_runtime(tmp_path):
+    """With tiles, which overlap or are partial on short rows, and without tiles."""
     random = np.random.default_rng(SEED)
     models, feeds = {}, {}
     for number in range(24):
@@ -34,8 +34,8 @@ def test_real_convolutions_are_close_to_the_runtimes(tmp_path):
 
 @pytest.mark.parametrize("length", [8, 12])
 @pytest.mark.parametrize("kind", ["whole", "half", "inverse", "back"])
-def test_fourier_transforms_are_the_runtimes(length, kind, tmp_path):
-    """By halves where the length is a power of two, else by sums; of signals that are cut or filled up with zeros."""
+def test_fourier_transforms_match_the_runtime(length, kind, tmp_path):
+    """FFT for powers of two, otherwise naive DFT; with truncated and zero-padded signals."""
     random = np.random.default_rng(SEED)
     x = random.normal(size=(2, 10, 3, 1 if kind == "half" else 2)).astype(np.float32)
     constants = {"n": np.int64(length), "axis": np.int64(1)}

@@ -1,4 +1,4 @@
-"""What `run` refuses, generators refuse: on node cases that are changed in one place, and on models that once were written out of bounds."""
+"""Generators reject all models that `run` rejects: mutated node cases, and models that once caused out-of-bounds writes."""
 import subprocess
 
 import numpy as np
@@ -9,7 +9,7 @@ from support.generating import NotGenerated, generate
 from support.mutating import executing
 
 SEED = 7
-EACH = 130  # mutants of an operator; `make test-checks` takes all
+EACH = 130  # mutants per operator; `make test-checks` runs all
 PROGRAMS = 130
 
 
@@ -19,7 +19,7 @@ def some():
     return list(mutating.sample(EACH, SEED))
 
 
-def test_what_run_refuses_c_gen_refuses(some, tmp_path):
+def test_c_gen_rejects_what_run_rejects(some, tmp_path):
     found = [f"{one}: {said}" for one, said in mutating.disagreements(some, tmp_path)]
     assert not found, "\n".join(found)
 
@@ -29,7 +29,7 @@ def test_every_operator_with_cases_is_mutated(some):
     assert {one.operator for one in some} == operators
 
 
-def test_programs_of_accepted_mutants_keep_to_their_memory(some, tmp_path):
+def test_programs_of_accepted_mutants_stay_within_their_memory(some, tmp_path):
     accepted = []
     for one in some[::7]:
         if mutating.refusal_of_run(one) is None and mutating.refusal_of_c_gen(one, tmp_path / "one.c") is None:
@@ -72,7 +72,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_wrong_models_are_refused_by_run_and_by_generators(what, tmp_path):
+def test_wrong_models_are_rejected_by_run_and_by_generators(what, tmp_path):
     model = WRONG[what]
     ports = {one.name: [dim.dim_value for dim in one.type.tensor_type.shape.dim] for one in model.graph.input}
     with pytest.raises(executing.ExecutorError):
@@ -96,7 +96,7 @@ def test_commands_say_which_node_is_wrong(what, tmp_path):
 
 
 def choice(then_nodes, else_nodes, condition, declared=TensorProto.INT64):
-    """An If of a constant condition whose result has a known value, so that passes can leave the If out; None: no such branch."""
+    """An If with a constant condition, which passes can inline; None: a missing branch."""
     def branch(name, nodes):
         return helper.make_graph(nodes, name, [], [helper.make_empty_tensor_value_info(nodes[-1].output[0])])
 
@@ -107,7 +107,7 @@ def choice(then_nodes, else_nodes, condition, declared=TensorProto.INT64):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
-def test_a_branch_that_is_always_taken_and_cannot_run_is_refused_by_both(tmp_path):
+def test_an_invalid_branch_that_is_always_taken_is_rejected_by_both(tmp_path):
     wrong = [helper.make_node("Softmax", ["s"], ["p"]), helper.make_node("Size", ["p"], ["a"])]
     right = [helper.make_node("Size", ["s"], ["b"])]
     model = choice(wrong, right, True)
@@ -119,7 +119,7 @@ def test_a_branch_that_is_always_taken_and_cannot_run_is_refused_by_both(tmp_pat
 
 
 def test_an_if_that_lacks_a_branch_is_not_replaced_by_the_other(tmp_path):
-    """What that gives may contradict what the model declares, and nobody could load what is written."""
+    """The result may contradict the declared type, and the saved model could not be loaded."""
     path, prepared = tmp_path / "m.onnx", tmp_path / "p.onnx"
     path.write_bytes(choice(None, [helper.make_node("Cast", ["x"], ["b"], to=TensorProto.FLOAT)], False, TensorProto.DOUBLE).SerializeToString())
     program = generating.BUILD / "bin" / "anybit"
@@ -133,7 +133,7 @@ DECEPTIVE = "a\u202e\u2066*/ int evil; /*\n#define x\r??/\\\u200f\u2029@0@@99999
 
 
 def test_names_of_the_model_stay_within_comments(tmp_path):
-    """Characters that turn the direction of text, end lines or comments, or stand for something in C."""
+    """Bidirectional marks, line ends, comment ends, and characters with a meaning in C."""
     nodes = [helper.make_node("Relu", ["x"], [DECEPTIVE], name=DECEPTIVE), helper.make_node("Add", [DECEPTIVE, "c" + DECEPTIVE], ["h"], name="n" + DECEPTIVE),
              helper.make_node("If", ["b"], ["y"], name="if" + DECEPTIVE,
                               then_branch=helper.make_graph([helper.make_node("Neg", ["h"], ["t"])], "t", [], [helper.make_empty_tensor_value_info("t")]),

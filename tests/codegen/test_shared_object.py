@@ -1,4 +1,4 @@
-"""so-gen: the library it makes computes what the runtime does, called by hand and by a session."""
+"""so-gen: its library matches the runtime, called directly and by a session."""
 
 import ctypes
 import json
@@ -64,7 +64,7 @@ def same(found, expected, kind):
 
 @pytest.mark.parametrize("kind", ["float", "int8"])
 @pytest.mark.parametrize("net", NETS)
-def test_the_library_computes_what_the_runtime_does(anybit, models, net, kind, tmp_path):
+def test_the_library_matches_the_runtime(anybit, models, net, kind, tmp_path):
     runtime = Executor(str(models[net, kind]))
     for preference in PREFERENCES[net]:
         library = ctypes.CDLL(str(make(anybit, models[net, kind], net, tmp_path, "--prefer", preference)))
@@ -74,7 +74,7 @@ def test_the_library_computes_what_the_runtime_does(anybit, models, net, kind, t
         (tmp_path / f"{net}.so").rename(tmp_path / f"{preference}.so")
 
 
-def test_the_library_tells_its_inputs_and_outputs(anybit, models, tmp_path):
+def test_the_library_describes_its_inputs_and_outputs(anybit, models, tmp_path):
     library = ctypes.CDLL(str(make(anybit, models["digits", "float"], "digits", tmp_path)))
     library.main_graph_signature.restype = ctypes.c_char_p
     signature = json.loads(library.main_graph_signature())
@@ -87,7 +87,7 @@ def test_the_library_tells_its_inputs_and_outputs(anybit, models, tmp_path):
     assert library.main_graph_port(1, ctypes.c_size_t(1), *ask) == -1
 
 
-# One for each way in which numbers can be written; those whose activations are rounded, too, would show any error.
+# One recipe per kind of format; recipes that also quantize activations would reveal any error.
 RECIPES = ["int8x4", "int16", "w2", "mxfp4", "nvfp4", "mx4", "block-log8", "fixed8", "ternary", "binary", "fp8"]
 
 
@@ -105,7 +105,7 @@ def test_any_number_format_becomes_code(anybit, tmp_path, recipe):
 
 
 class Session:
-    """The C interface, as far as it is needed here."""
+    """The part of the C interface that the tests need."""
 
     def __init__(self, build, model, shape):
         self.library = ctypes.CDLL(str(build / "lib" / "libanybit.so"))
@@ -134,7 +134,7 @@ class Session:
 
 @pytest.mark.parametrize("kind", ["float", "int8"])
 @pytest.mark.parametrize("net", NETS)
-def test_a_session_goes_on_with_the_library(build, models, net, kind, tmp_path):
+def test_a_session_uses_the_library(build, models, net, kind, tmp_path):
     session = Session(build, models[net, kind], NETS[net])
     runtime = Executor(str(models[net, kind]))
     session.call("set_codegen_model_path", str(tmp_path / "made.so").encode())
@@ -146,14 +146,14 @@ def test_a_session_goes_on_with_the_library(build, models, net, kind, tmp_path):
     session.close()
 
 
-# Types that no .npy file has, and codes of theirs.
+# Types that .npy files lack, with example codes.
 NARROW = {"BFLOAT16": np.array([0x3f80, 0xc000, 0x4040], np.uint16), "INT4": np.array([1, 7, 0xff], np.uint8),
           "UINT4": np.array([1, 15, 3], np.uint8), "FLOAT8E4M3FN": np.array([1, 0x38, 0xb0], np.uint8),
           "FLOAT8E5M2": np.array([1, 0x38, 0xb0], np.uint8)}
 
 
 @pytest.mark.parametrize("kind", NARROW)
-def test_a_session_goes_on_with_the_library_for_types_of_few_bits(build, tmp_path, kind):
+def test_a_session_uses_the_library_for_types_of_few_bits(build, tmp_path, kind):
     number, codes = TensorProto.DataType.Value(kind), NARROW[kind]
     x, z = (helper.make_tensor_value_info(name, number, [3]) for name in "xz")
     y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [3])
@@ -179,7 +179,7 @@ def test_a_session_goes_on_with_the_library_for_types_of_few_bits(build, tmp_pat
 
 
 def test_sessions_with_one_file_run_at_the_same_time(build, models, tmp_path):
-    """Its memory is static; each session has a copy."""
+    """The memory of the library is static; each session has a copy."""
     xs = samples_for(NETS["digits"], 2)
     runtime = Executor(str(models["digits", "float"]))
     expected = [runtime.run({"image": x})[0] for x in xs]
@@ -205,7 +205,7 @@ def test_sessions_with_one_file_run_at_the_same_time(build, models, tmp_path):
         one.close()
 
 
-def test_a_run_that_chooses_a_branch_that_cannot_run_fails(anybit, tmp_path):
+def test_a_run_that_selects_an_invalid_branch_fails(anybit, tmp_path):
     onnx.save(choosing_model([3, 2], [4, 2]), tmp_path / "net.onnx")
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     anybit("codegen", tmp_path / "net.onnx", "--target", "so-gen", "-o", tmp_path / "net.so")
@@ -218,7 +218,7 @@ def test_a_run_that_chooses_a_branch_that_cannot_run_fails(anybit, tmp_path):
     np.testing.assert_array_equal(y, x.reshape(3, 2))
 
 
-def test_the_compiler_is_what_the_environment_names_and_its_words_are_told(anybit, models, tmp_path, monkeypatch):
+def test_the_compiler_is_set_by_the_environment_and_its_output_is_reported(anybit, models, tmp_path, monkeypatch):
     script = tmp_path / "compiler"
     script.write_text("#!/bin/sh\necho it says $1 >&2\nexit 3\n")
     script.chmod(0o755)
@@ -230,7 +230,7 @@ def test_the_compiler_is_what_the_environment_names_and_its_words_are_told(anybi
     assert not (tmp_path / "digits.so").exists()
 
 
-def test_a_compiler_that_never_ends_is_ended_with_its_children(anybit, models, tmp_path, monkeypatch):
+def test_a_hanging_compiler_is_terminated_with_its_children(anybit, models, tmp_path, monkeypatch):
     script = tmp_path / "slow"
     script.write_text(f"#!/bin/sh\nsleep 100 &\necho $! > {tmp_path}/child\nwait\n")
     script.chmod(0o755)
@@ -251,6 +251,6 @@ def test_a_compiler_that_never_ends_is_ended_with_its_children(anybit, models, t
 
 
 @pytest.mark.parametrize("setting", ["time-limit=0", "time-limit=soon", "speed=9"])
-def test_settings_that_it_does_not_know_are_refused(anybit, models, tmp_path, setting):
+def test_unknown_settings_are_rejected(anybit, models, tmp_path, setting):
     anybit("codegen", models["digits", "float"], "--target", "so-gen", "-o", tmp_path / "digits.so", "--shape",
            "image=1,1,28,28", "--set", setting, code=1)

@@ -1,4 +1,4 @@
-"""What generators see of real models: every operator is documented, every shape a number, weights stay packed."""
+"""The views of real models: every operator is documented, every shape is known, weights stay packed."""
 
 import json
 import re
@@ -18,7 +18,7 @@ SHAPES = {"build/models/ch_PP-OCRv4_det_infer.onnx": ["x=1,3,320,320"],
 
 
 def documented():
-    """Operators of docs/codegen.md that are not ONNX's."""
+    """Operators of docs/codegen.md beyond ONNX."""
     table = (ROOT / "docs" / "codegen.md").read_text().split("## Operators of the fused view")[1]
     rows = [line for line in table.splitlines() if line.startswith("| `")]
     return {name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])}
@@ -59,7 +59,7 @@ def check(graph):
 
 
 @pytest.mark.parametrize("path", SHAPES)
-def test_the_view_of_a_real_model_is_whole(anybit, build, tmp_path, path):
+def test_the_view_of_a_real_model_is_complete(anybit, build, tmp_path, path):
     seen = view_of(anybit, build, ROOT / path, SHAPES[path], tmp_path / "view.json")
     for graph in graphs_in(seen["graph"]):
         check(graph)

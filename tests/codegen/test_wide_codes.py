@@ -1,4 +1,4 @@
-"""c-gen: integer operators on 16 bits, exactly, beside sums in 64 bits."""
+"""c-gen: 16-bit integer operators, exact, compared with 64-bit sums."""
 import re
 
 import numpy as np
@@ -10,14 +10,14 @@ from support.generating import ANYBIT, COMPILE_TIME, DEFAULT, MEMORY, MICROSOFT,
 
 
 def requantized(sums, factor, zero, kind):
-    """As docs/formats.md has it: one conversion, one multiplication, one rounding."""
+    """Requantization of docs/formats.md: one conversion, one multiplication, one rounding."""
     info = np.iinfo(kind)
     whole = np.rint(sums.astype(np.float32) * np.asarray(factor, np.float32)).astype(np.float64) + float(zero)
     return np.clip(whole, info.min, info.max).astype(kind)
 
 
 def conv_sums(x, w, groups, stride, pad):
-    """Two axes, in 64 bits, from the definition."""
+    """Naive 2-D convolution in 64 bits."""
     x = np.pad(x, [(0, 0), (0, 0), (pad, pad), (pad, pad)])
     rows, columns = ((x.shape[i] - w.shape[i]) // stride + 1 for i in (2, 3))
     outputs, inputs = w.shape[0] // groups, w.shape[1]
@@ -31,7 +31,7 @@ def conv_sums(x, w, groups, stride, pad):
 
 
 def wide_conv_case(random, number):
-    """Some with sums beyond 32 bits, for the weights or for a bias; some with zero points, which leave 16 bits."""
+    """Some with sums beyond 32 bits, by the weights or a bias; some with zero points, which exceed 16 bits."""
     channels, outputs, groups, kernel, size, stride = [
         (3, 10, 1, 3, 11, 1), (16, 24, 1, 1, 8, 1), (12, 12, 12, 3, 9, 2), (8, 6, 2, 2, 7, 2), (6, 5, 1, 7, 7, 1),
         (40, 9, 1, 3, 6, 1), (12, 24, 12, 3, 9, 1), (600, 4, 1, 1, 5, 1)][number % 8]
@@ -113,8 +113,8 @@ def test_operators_on_16_bits_are_exact(tmp_path):
 
 
 @pytest.mark.parametrize("depth, parts", [(2, 0), (3, 2), (600, 3), (3000, 4), (9000, 0)])
-def test_the_largest_sums_of_16_bits_are_made_in_tiles_of_32(depth, parts, tmp_path):
-    """Of parts of the inputs, which are as few as are exact; where even four are too few, from the definition."""
+def test_the_largest_16_bit_sums_use_32_bit_tiles(depth, parts, tmp_path):
+    """The inputs are split into the fewest exact parts; if four are not enough, the direct loop runs."""
     x = np.where(np.arange(16 * depth) % 7, -32768, 32767).reshape(1, depth, 4, 4).astype(np.int16)
     w = np.where(np.arange(8 * depth) % 5, 32767, -32767).reshape(8, depth, 1, 1).astype(np.int16)
     sums = np.einsum("nchw,oc->nohw", x.astype(np.int64), w[:, :, 0, 0].astype(np.int64))

@@ -1,4 +1,4 @@
-// A generator that throws after it has written something.
+// A generator that throws after a partial write.
 #include <fstream>
 #include <stdexcept>
 

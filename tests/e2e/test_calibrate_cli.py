@@ -1,4 +1,4 @@
-"""anybit calibrate, as a user calls it, beside numpy and ONNX Runtime."""
+"""anybit calibrate on the command line, compared with numpy and ONNX Runtime."""
 import json
 import os
 import pty
@@ -30,7 +30,7 @@ def digits(pixels):
 
 
 def lines_of_digits(pixels, height, width, count, seed=0):
-    """Pictures [3, height, width] of handwritten digits in a row, from -1 to 1, as the OCR models take them."""
+    """Images [3, height, width] of rows of handwritten digits, from -1 to 1, as inputs of the OCR models."""
     random = np.random.default_rng(seed)
     scale = height // 28 or 1
     result = []
@@ -45,7 +45,7 @@ def lines_of_digits(pixels, height, width, count, seed=0):
 
 
 def float_values(model):
-    """Names of the float32 values that nodes of the main graph make, and the model with all of them as outputs."""
+    """Names of the float32 outputs of nodes in the main graph, and the model with all of them as outputs."""
     model = onnx.shape_inference.infer_shapes(model)
     given = {one.name for one in model.graph.output}
     names = []
@@ -59,7 +59,7 @@ def float_values(model):
 
 
 def peer_statistics(path, samples):
-    """By value: what ONNX Runtime, without optimizations, makes in all samples."""
+    """The values of all samples by name, from ONNX Runtime without optimizations."""
     names, model = float_values(onnx.load(path))
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -84,7 +84,7 @@ REAL = [
 
 
 @pytest.mark.parametrize("path,name,size", REAL, ids=[Path(one[0]).stem for one in REAL])
-def test_extremes_of_every_value_are_those_of_onnx_runtime(anybit, digits, pixels, tmp_path, path, name, size):
+def test_minima_and_maxima_match_onnx_runtime(anybit, digits, pixels, tmp_path, path, name, size):
     data = digits[:6] if size is None else lines_of_digits(pixels, *size, 3)
     np.save(tmp_path / "data.npy", data)
     expected = peer_statistics(ROOT / path, [{name: one[None]} for one in data])
@@ -102,7 +102,7 @@ def test_extremes_of_every_value_are_those_of_onnx_runtime(anybit, digits, pixel
 
 
 @pytest.mark.parametrize("percentile", [99.999, 99.9, 95])
-def test_percentiles_are_those_of_numpy(anybit, digits, tmp_path, percentile):
+def test_percentiles_match_numpy(anybit, digits, tmp_path, percentile):
     np.save(tmp_path / "data.npy", digits[:20])
     expected = peer_statistics(DIGITS / "digits.onnx", [{"image": one[None]} for one in digits[:20]])
     done = anybit("calibrate", DIGITS / "digits.onnx", "--data", tmp_path / "data.npy", "-o", tmp_path / "r.json",
@@ -111,7 +111,7 @@ def test_percentiles_are_those_of_numpy(anybit, digits, tmp_path, percentile):
     cut = (100 - percentile) / 2
     for value, numbers in expected.items():
         low, high = np.percentile(numbers, [cut, 100 - cut])
-        # Bins are at most 1/128 wide; numbers in the thin tail lie apart.
+        # Bins are at most 1/128 wide; values in the sparse tail are further apart.
         slack = 0.01 * max(abs(low), abs(high)) + 1e-4
         nearest = np.sort(numbers)
         rank = int((numbers.size - 1) * (1 - cut / 100))
@@ -122,7 +122,7 @@ def test_percentiles_are_those_of_numpy(anybit, digits, tmp_path, percentile):
         assert abs(tensors[value]["low"] - low) <= slack + gap, value
 
 
-def test_a_percentile_is_for_its_observer(anybit, digits, tmp_path):
+def test_percentile_requires_the_percentile_observer(anybit, digits, tmp_path):
     done = anybit("calibrate", DIGITS / "model.onnx", "--data", digits, "-o", tmp_path / "r.json", "--observer", "minmax",
                   "--percentile", "50", code=2)
     assert "--observer percentile" in done.stderr
@@ -224,7 +224,7 @@ def test_every_kind_of_file_gives_the_same_ranges(anybit, digits, pixels, tmp_pa
 
 @pytest.fixture
 def picture_model(tmp_path):
-    """Passes a picture [1, 3, h, w] on; h and w are open."""
+    """Identity of an image [1, 3, h, w]; h and w are symbolic."""
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, "h", "w"])
     y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 3, "h", "w"])
     graph = helper.make_graph([helper.make_node("Neg", ["x"], ["y"])], "g", [x], [y])
@@ -233,7 +233,7 @@ def picture_model(tmp_path):
     return path
 
 
-def test_pictures_are_stretched_and_normalized_by_channel(anybit, picture_model, tmp_path):
+def test_images_are_resized_and_normalized_per_channel(anybit, picture_model, tmp_path):
     picture = np.random.default_rng(3).integers(0, 256, (40, 60, 3), dtype=np.uint8)
     (tmp_path / "p.png").write_bytes(png(picture))
 
@@ -256,7 +256,7 @@ def test_pictures_are_stretched_and_normalized_by_channel(anybit, picture_model,
 
 @pytest.fixture
 def two_inputs(tmp_path):
-    """y = a / b, with a branch that a large sum enters."""
+    """y = a / b, with a branch for large sums."""
     ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", 3]) for name in "ab"]
     out = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
     branches = {}
@@ -274,7 +274,7 @@ def two_inputs(tmp_path):
     return path
 
 
-def test_inputs_come_side_by_side_and_a_single_one_serves_for_all(anybit, two_inputs, tmp_path):
+def test_inputs_are_paired_and_a_single_sample_is_broadcast(anybit, two_inputs, tmp_path):
     a = np.arange(1, 13, dtype=np.float32).reshape(4, 3)
     np.save(tmp_path / "a.npy", a)
     np.save(tmp_path / "b.npy", np.full((1, 3), 2, np.float32))
@@ -290,7 +290,7 @@ def test_inputs_come_side_by_side_and_a_single_one_serves_for_all(anybit, two_in
 
 
 @pytest.mark.parametrize("ir", [3, 8])
-def test_ranges_of_a_model_whose_weights_are_inputs_are_all_that_quantization_needs(anybit, tmp_path, ir):
+def test_ranges_of_a_model_whose_weights_are_inputs_suffice_for_quantization(anybit, tmp_path, ir):
     random = np.random.default_rng(0)
     weights = [numpy_helper.from_array(random.standard_normal(shape).astype(np.float32), name)
                for name, shape in (("w", (4, 3, 3, 3)), ("b", (4,)), ("k", ()))]
@@ -309,7 +309,7 @@ def test_ranges_of_a_model_whose_weights_are_inputs_are_all_that_quantization_ne
         np.testing.assert_allclose(numpy_helper.to_array(a), numpy_helper.to_array(b), rtol=1e-5)
 
 
-def test_a_branch_that_no_sample_entered_is_named(anybit, two_inputs, tmp_path):
+def test_a_branch_that_no_sample_enters_is_reported(anybit, two_inputs, tmp_path):
     np.savez(tmp_path / "s.npz", a=np.ones((1, 3), np.float32), b=np.ones((1, 3), np.float32))
     text = anybit("calibrate", two_inputs, "--data", tmp_path / "s.npz", "-o", tmp_path / "r.json").stdout
     assert "1 values were not reached" in text and "then_branch_out" in text
@@ -349,7 +349,7 @@ def test_nan_is_reported_with_node_and_sample_unless_it_is_allowed(anybit, two_i
     (["--data", "picture.png", "--layout", "NWHC"], "NCHW or NHWC", 2),
     (["--data", "good.npy", "-o", "no/such/folder/r.json"], "no/such/folder", 1),
 ])
-def test_what_is_wrong_with_the_samples_is_said(anybit, digits, pixels, tmp_path, monkeypatch, arguments, message, code):
+def test_wrong_samples_are_reported(anybit, digits, pixels, tmp_path, monkeypatch, arguments, message, code):
     monkeypatch.chdir(tmp_path)
     np.save("good.npy", digits[:2])
     np.save("wrong_shape.npy", digits[:2, :, :20])
@@ -369,7 +369,7 @@ def test_what_is_wrong_with_the_samples_is_said(anybit, digits, pixels, tmp_path
     assert not Path("r.json").exists()
 
 
-def test_ranges_that_do_not_fit_together_or_are_damaged_are_refused(anybit, digits, two_inputs, tmp_path):
+def test_mismatched_or_damaged_ranges_are_rejected(anybit, digits, two_inputs, tmp_path):
     np.save(tmp_path / "x.npy", digits[:3])
     anybit("calibrate", DIGITS / "digits.onnx", "--data", tmp_path / "x.npy", "-o", tmp_path / "a.json")
     anybit("calibrate", DIGITS / "digits.onnx", "--data", tmp_path / "x.npy", "-o", tmp_path / "plain.json", "--observer", "minmax")
@@ -389,7 +389,7 @@ def test_ranges_that_do_not_fit_together_or_are_damaged_are_refused(anybit, digi
         assert not (tmp_path / "m.json").exists()
 
 
-def test_the_call_without_a_model_or_with_the_model_as_output_is_refused(anybit, digits, tmp_path):
+def test_a_call_without_a_model_or_with_the_model_as_output_is_rejected(anybit, digits, tmp_path):
     assert "no model" in anybit("calibrate", "-o", tmp_path / "r.json", code=2).stderr
     model = tmp_path / "m.onnx"
     model.write_bytes((DIGITS / "digits.onnx").read_bytes())

@@ -1,4 +1,4 @@
-"""The command line: exit codes, messages, and what `anybit inspect` says of real and of freshly quantized models."""
+"""The command line: exit codes, messages, and `anybit inspect` on real and quantized models."""
 
 import json
 import os
@@ -69,7 +69,7 @@ def test_help_lists_the_commands_and_a_command_its_options(anybit):
     assert "--input-shape" in anybit("help", "inspect").stdout
 
 
-def test_the_version_is_a_number_and_how_it_was_built(anybit):
+def test_the_version_shows_number_and_build(anybit):
     done = anybit("--version")
     assert done.returncode == 0
     assert re.match(r"anybit \d+\.\d+\.\d+ \(.*\)\n$", done.stdout)
@@ -92,7 +92,7 @@ def test_the_version_is_a_number_and_how_it_was_built(anybit):
     (["convert", "x.npy", "-f", "int8", "-o", "y.npz", "--seed", "-1"], "--seed", "anybit convert --help"),
     (["compare", "a.onnx", "b.onnx", "--rows", "-1"], "--rows", "anybit compare --help"),
     (["inspect", "m.onnx", "--max-rank", "many"], "--max-rank", "anybit inspect --help")])
-def test_a_wrong_call_ends_with_2_and_says_what_would_be_right(anybit, arguments, message, hint):
+def test_a_usage_error_exits_with_2_and_gives_a_hint(anybit, arguments, message, hint):
     done = anybit(*arguments)
     first, second = done.stderr.splitlines()
     assert done.returncode == 2 and done.stdout == ""
@@ -100,7 +100,7 @@ def test_a_wrong_call_ends_with_2_and_says_what_would_be_right(anybit, arguments
     assert second.startswith("  hint: ") and hint in second
 
 
-def test_options_that_do_not_fit_the_model_are_a_wrong_call(anybit, float_model):
+def test_options_that_do_not_match_the_model_are_a_usage_error(anybit, float_model):
     done = anybit("inspect", float_model, "--input-shape", "y=1,3,16,16")
     assert done.returncode == 2
     assert done.stderr.startswith(f"anybit: {float_model}: the model has no input 'y'")
@@ -125,7 +125,7 @@ DIGITS = ROOT / "examples" / "digits"
     (["codegen", "--target", "c-gen", "--shape", "image=1,a"], "--shape: cannot read 'image=1,a'\n  hint: write it like --shape x="),
     (["codegen", "--target", "c-gen", "--shape", "y=1"], "the model has no input 'y'\n  hint: its inputs are image"),
     (["inspect", "--dim", "rows=2"], "dimension named 'rows'\n  hint: the named dimensions are batch")])
-def test_names_that_nothing_has_are_a_wrong_call(tool, tmp_path, arguments, message):
+def test_unknown_names_are_a_usage_error(tool, tmp_path, arguments, message):
     command, *options = arguments
     done = subprocess.run([tool("anybit"), command, DIGITS / "digits.onnx", *options], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 2 and message in done.stderr and "line " not in done.stderr
@@ -134,7 +134,7 @@ def test_names_that_nothing_has_are_a_wrong_call(tool, tmp_path, arguments, mess
 
 @pytest.mark.parametrize("labels", [None, "1 2 three", "", "no/such/file"])
 @pytest.mark.parametrize("report", [None, "no/such/folder/r.html", "."])
-def test_what_can_be_told_before_the_work_is_told_before_anything_is_written(anybit, tmp_path, labels, report):
+def test_options_are_checked_before_anything_is_written(anybit, tmp_path, labels, report):
     extra = []
     if labels is not None:
         (tmp_path / "labels.txt").write_text(labels)
@@ -146,7 +146,7 @@ def test_what_can_be_told_before_the_work_is_told_before_anything_is_written(any
     assert (tmp_path / "q.onnx").exists() == (not extra) and "calibrating" not in done.stderr * len(extra)
 
 
-def test_models_that_take_different_inputs_are_not_compared(anybit, tmp_path):
+def test_models_with_different_inputs_are_not_compared(anybit, tmp_path):
     model = onnx.load(DIGITS / "digits.onnx")
     model.graph.input[0].name = "picture"
     for node in model.graph.node:
@@ -160,7 +160,7 @@ def test_models_that_take_different_inputs_are_not_compared(anybit, tmp_path):
 @pytest.mark.parametrize("labels, limit, message", [
     (5, None, "5 labels for 20 samples"), (30, None, "30 labels for 20 rows of scores"), (5, 6, "5 labels for 6 samples"),
     (20, None, None), (20, 6, None), (6, 6, None)])
-def test_there_is_one_label_for_each_sample(anybit, tmp_path, command, labels, limit, message):
+def test_there_must_be_one_label_per_sample(anybit, tmp_path, command, labels, limit, message):
     np.save(tmp_path / "x.npy", np.zeros((20, 1, 28, 28), np.float32))
     np.save(tmp_path / "labels.npy", np.zeros(labels, np.int64))
     model, other = DIGITS / "digits.onnx", tmp_path / "q.onnx"
@@ -171,7 +171,7 @@ def test_there_is_one_label_for_each_sample(anybit, tmp_path, command, labels, l
     assert message is None or f"{message}\n  hint: one label for each" in done.stderr
 
 
-def test_work_that_fails_ends_with_1_and_names_the_file(anybit, tmp_path):
+def test_a_failure_exits_with_1_and_names_the_file(anybit, tmp_path):
     missing = anybit("inspect", tmp_path / "none.onnx")
     assert missing.returncode == 1 and "No such file" in missing.stderr
     broken = tmp_path / "broken.onnx"
@@ -180,7 +180,7 @@ def test_work_that_fails_ends_with_1_and_names_the_file(anybit, tmp_path):
     assert done.returncode == 1 and done.stdout == "" and str(broken) in done.stderr.splitlines()[0]
 
 
-def test_with_json_an_error_can_be_read_by_a_program(anybit, tmp_path):
+def test_with_json_an_error_is_json(anybit, tmp_path):
     done = anybit("inspect", tmp_path / "none.onnx", "--json")
     assert done.returncode == 1
     assert json.loads(done.stdout)["error"]["code"] == "not_found"
@@ -194,7 +194,7 @@ def test_limits_can_be_lowered(anybit, float_model):
 
 
 @pytest.mark.parametrize("path", REAL, ids=lambda path: path.stem)
-def test_parameters_and_bytes_are_those_that_the_onnx_package_counts(path, tool):
+def test_parameters_and_bytes_match_the_onnx_package(path, tool):
     model = onnx.load(path)
     tensors = [t for graph in graphs_of(model.graph) for t in graph.initializer]
     for graph in graphs_of(model.graph):
@@ -210,7 +210,7 @@ def test_parameters_and_bytes_are_those_that_the_onnx_package_counts(path, tool)
     assert len(said["subgraphs"]) == len(list(graphs_of(model.graph))) - 1
 
 
-def test_a_float_model_is_told_completely(tool, float_model):
+def test_a_float_model_is_described_completely(tool, float_model):
     said = inspect(tool("anybit"), float_model, "--dim", "batch=2")
     assert said["parameters"]["elements"] == 8 * 3 * 9 + 8 + 8 * 4 + 4
     assert said["macs"] == {"total": 2 * 16 * 16 * 8 * 27 + 2 * 8 * 4, "unknown_nodes": 0, "unknown_loop_nodes": 0,
@@ -236,8 +236,8 @@ def test_sparse_weights_belong_to_the_node_that_uses_them(tool, tmp_path):
     assert said["macs"]["total"] == 8 * 4
 
 
-def test_weights_that_are_moved_belong_to_the_node_that_uses_them(tool, tmp_path):
-    """Padded, as relative positions are, they are still those of the product."""
+def test_weights_behind_a_pad_belong_to_the_node_that_uses_them(tool, tmp_path):
+    """Padded weights, such as relative position embeddings, are still the weights of the MatMul."""
     graph = helper.make_graph(
         [helper.make_node("Pad", ["w", "pads"], ["t"]), helper.make_node("MatMul", ["x", "t"], ["y"])], "moved",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 8])], [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 4])],
@@ -247,7 +247,7 @@ def test_weights_that_are_moved_belong_to_the_node_that_uses_them(tool, tmp_path
     assert {op["name"]: op["parameters"] for op in said["operators"]}["MatMul"] >= 24
 
 
-def test_an_open_batch_is_named_with_the_option_that_closes_it(anybit, float_model):
+def test_a_symbolic_batch_is_reported_with_the_option_that_fixes_it(anybit, float_model):
     text = anybit("inspect", float_model).stdout
     assert "The MACs of 2 nodes are unknown" in text and "--input-shape 'x=1,3,16,16'" in text
     assert "are unknown" not in anybit("inspect", float_model, "--input-shape", "x=1,3,16,16").stdout
@@ -279,7 +279,7 @@ def test_a_model_with_quantized_operators(tool, float_model, tmp_path):
     assert said["macs"]["total"] == 16 * 16 * 8 * 27 + 8 * 4
 
 
-def test_a_model_quantized_when_it_runs(tool, float_model, tmp_path):
+def test_a_dynamically_quantized_model(tool, float_model, tmp_path):
     path = tmp_path / "dynamic.onnx"
     quantize_dynamic(float_model, path, weight_type=QuantType.QInt8)
     said = inspect(tool("anybit"), path, "--dim", "batch=1")
@@ -357,7 +357,7 @@ def test_wide_characters_keep_the_columns_aligned(anybit, tmp_path):
     (TensorProto.INT64, [2, 3], 1, "declared as int64[2, 3], and its inferred type is float32[2, 3]"),
     (TensorProto.FLOAT, [2], 0, "declared as float32[2]"), (TensorProto.FLOAT, [2, 4], 0, "declared as float32[2, 4]"),
     (TensorProto.FLOAT, ["n", 3], 0, None)])
-def test_types_that_contradict_are_refused_and_shapes_told(anybit, tmp_path, kind, shape, code, said):
+def test_contradicting_types_are_rejected_and_shapes_reported(anybit, tmp_path, kind, shape, code, said):
     graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g",
                               [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])],
                               [helper.make_tensor_value_info("y", kind, shape)])
@@ -373,19 +373,19 @@ def test_types_that_contradict_are_refused_and_shapes_told(anybit, tmp_path, kin
     (["quantize", "MODEL", "-o", "q.onnx", "-r", "w8", "--report", ""], "--report"),
     (["inspect", "MODEL", "--dim", ""], "--dim"), (["prepare", "MODEL", "-o", "q.onnx", "--keep", ""], "--keep"),
     (["run", "MODEL", "--threads", ""], "--threads")])
-def test_an_option_without_a_text_is_a_wrong_call(anybit, float_model, tmp_path, words, name):
+def test_an_empty_option_is_a_usage_error(anybit, float_model, tmp_path, words, name):
     done = anybit(*[str(float_model) if word == "MODEL" else word for word in words], cwd=tmp_path)
     assert done.returncode == 2 and name in done.stderr and "hint: " in done.stderr
     assert done.stdout == "" and list(tmp_path.iterdir()) == []
 
 
-def test_an_option_without_a_text_is_told_in_json_too(anybit, float_model):
+def test_an_empty_option_is_reported_in_json_too(anybit, float_model):
     done = anybit("inspect", float_model, "--json", "--dim=")
     assert done.returncode == 2 and json.loads(done.stdout)["error"]["message"] == "--dim is empty"
 
 
-def test_quantizing_tells_what_cannot_work(anybit, tmp_path):
-    """Products of shapes that do not fit: the first of them alone, and with one that does fit."""
+def test_quantize_reports_nodes_that_cannot_run(anybit, tmp_path):
+    """MatMuls of mismatched shapes: alone, and beside a valid one."""
     values = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 5]),
               helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 4])]
     weights = [numpy_helper.from_array(np.ones((rows, 4), np.float32), f"w{rows}") for rows in (4, 5)]
@@ -401,7 +401,7 @@ def test_quantizing_tells_what_cannot_work(anybit, tmp_path):
     assert "'anybit inspect' lists: node 'y' (MatMul): shapes [2, 5] and [4, 4] do not multiply" in said[1].stdout
 
 
-def test_an_opset_that_is_too_new_is_told(anybit, float_model, tmp_path):
+def test_an_opset_that_is_too_new_is_reported(anybit, float_model, tmp_path):
     model = onnx.load(float_model)
     del model.opset_import[:]
     model.opset_import.add(domain="", version=99)

@@ -1,4 +1,4 @@
-"""anybit calibrate --collect, beside numpy on the values of ONNX Runtime."""
+"""anybit calibrate --collect, compared with numpy on the values of ONNX Runtime."""
 import json
 from pathlib import Path
 
@@ -19,7 +19,7 @@ def digits():
 
 
 def rows_of(x, node, attributes, weight):
-    """What a layer's weights are multiplied with: [groups, rows, numbers]."""
+    """The input matrix of a layer (im2col for convolutions): [groups, rows, length]."""
     if node.op_type != "Conv":
         return x.reshape(1, -1, x.shape[-1])
     (height, width), groups = weight.shape[2:], attributes.get("group", 1)
@@ -42,7 +42,7 @@ def matrix_of(found):
     return np.maximum(full, full.transpose(0, 2, 1)) + np.minimum(full, full.transpose(0, 2, 1)) - full * np.eye(length)
 
 
-def test_second_moments_and_channel_maxima_are_those_of_numpy(anybit, digits, tmp_path):
+def test_second_moments_and_channel_maxima_match_numpy(anybit, digits, tmp_path):
     np.save(tmp_path / "data.npy", digits[:12])
     anybit("calibrate", DIGITS / "digits.onnx", "--data", tmp_path / "data.npy", "-o", tmp_path / "r.json",
            "--collect", "second-moment,channel-maxima")
@@ -75,7 +75,7 @@ def test_second_moments_and_channel_maxima_are_those_of_numpy(anybit, digits, tm
         np.testing.assert_allclose(kept, maxima, rtol=tolerance, atol=1e-5)
 
 
-def test_collected_shards_merge_to_the_whole_in_any_order_of_threads(anybit, digits, tmp_path):
+def test_collected_shards_merge_to_the_result_of_one_run(anybit, digits, tmp_path):
     collect = ["--collect", "second-moment,channel-maxima"]
     for name, part in (("whole", digits[:30]), ("a", digits[:11]), ("b", digits[11:30])):
         np.save(tmp_path / f"{name}.npy", part)
@@ -90,7 +90,7 @@ def test_collected_shards_merge_to_the_whole_in_any_order_of_threads(anybit, dig
     assert sum("second-moment" in tensor for tensor in whole.values()) > 5
 
 
-def test_collectors_that_cannot_be_are_refused(anybit, digits, tmp_path):
+def test_invalid_collectors_are_rejected(anybit, digits, tmp_path):
     np.save(tmp_path / "data.npy", digits[:3])
     call = ["calibrate", DIGITS / "digits.onnx", "--data", tmp_path / "data.npy", "-o", tmp_path / "r.json"]
     done = anybit(*call, "--collect", "second-momnet", code=2)

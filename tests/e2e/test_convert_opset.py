@@ -20,7 +20,7 @@ def model(tmp_path):
     return path
 
 
-def test_a_raised_file_gives_the_same_in_onnx_runtime(tool, model, tmp_path):
+def test_a_converted_file_gives_the_same_in_onnx_runtime(tool, model, tmp_path):
     new = tmp_path / "new.onnx"
     done = subprocess.run([tool("anybit"), "convert-opset", model, "-o", new, "--opset", "21"], capture_output=True, text=True)
     assert done.returncode == 0 and "opset 9 -> 21" in done.stdout, done.stdout + done.stderr
@@ -30,14 +30,14 @@ def test_a_raised_file_gives_the_same_in_onnx_runtime(tool, model, tmp_path):
     np.testing.assert_array_equal(before, after)
 
 
-def test_what_changed_comes_as_json(tool, model, tmp_path):
+def test_changes_are_available_as_json(tool, model, tmp_path):
     call = [tool("anybit"), "convert-opset", model, "-o", tmp_path / "new.onnx", "--opset", "21"]
     text, data = (subprocess.run(call + more, check=True, capture_output=True, text=True).stdout for more in ([], ["--json"]))
     data = json.loads(data)
     assert text == f"opset {data['from']} -> {data['to']}, {data['changed_nodes']} nodes changed\n" and data["to"] == 21
 
 
-def test_models_are_never_lowered(tool, model, tmp_path):
+def test_models_are_never_downgraded(tool, model, tmp_path):
     done = subprocess.run([tool("anybit"), "convert-opset", model, "-o", tmp_path / "new.onnx", "--opset", "8"],
                           capture_output=True, text=True)
     assert done.returncode == 2 and "raised, never lowered" in done.stderr

@@ -1,4 +1,4 @@
-"""Shapes that a model declares wrongly: corrected with a remark, since ONNX Runtime runs such models, too."""
+"""Wrongly declared shapes are corrected with a remark, because ONNX Runtime runs such models, too."""
 import json
 
 import numpy as np
@@ -10,7 +10,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 @pytest.fixture
 def wrong(tmp_path):
-    """Two products; what is between them, and what comes out, is declared otherwise than it is."""
+    """Two MatMuls; the declared shapes of the intermediate value and of the output are wrong."""
     weights = [numpy_helper.from_array(np.random.default_rng(i).normal(size=(4, 4)).astype(np.float32), f"w{i}") for i in (0, 1)]
     graph = helper.make_graph(
         [helper.make_node("MatMul", ["x", "w0"], ["between"]), helper.make_node("MatMul", ["between", "w1"], ["z"]),
@@ -33,7 +33,7 @@ def shape_of(path, name):
     return [dim.dim_param or dim.dim_value for dim in info.type.tensor_type.shape.dim]
 
 
-def test_every_command_takes_such_a_model_and_says_so(anybit, wrong, tmp_path):
+def test_every_command_accepts_such_a_model_with_a_remark(anybit, wrong, tmp_path):
     np.save(tmp_path / "x.npy", np.ones((3, 4), np.float32))
     output = tmp_path / "out"
     for words in [["inspect"], ["prepare", "-o", tmp_path / "p.onnx"], ["run", "--dim", "n=2", "-o", output],
@@ -73,7 +73,7 @@ def test_a_shape_in_a_branch_is_corrected_there(anybit, tmp_path):
     assert shapes == {"Relu_y": [2, 3], "Abs_y": [2, 3]}
 
 
-def test_an_element_type_that_contradicts_is_refused(anybit, wrong, tmp_path):
+def test_a_contradicting_element_type_is_rejected(anybit, wrong, tmp_path):
     model = onnx.load(wrong)
     model.graph.value_info[0].type.tensor_type.elem_type = TensorProto.INT64
     onnx.save(model, wrong)
@@ -83,7 +83,7 @@ def test_an_element_type_that_contradicts_is_refused(anybit, wrong, tmp_path):
     assert not (tmp_path / "p.onnx").exists()
 
 
-def test_what_an_input_declares_is_the_contract(anybit, tmp_path):
+def test_the_declared_shape_of_an_input_is_enforced(anybit, tmp_path):
     graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "g",
                               [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])],
                               [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 5])])
@@ -93,8 +93,8 @@ def test_what_an_input_declares_is_the_contract(anybit, tmp_path):
     assert [dim.dim_value for dim in onnx.load(tmp_path / "p.onnx").graph.input[0].type.tensor_type.shape.dim] == [2, 3]
 
 
-def test_names_inside_may_hide_those_around(anybit, tmp_path):
-    """Inputs and constants of graphs inside nodes bear names of values around them, as Paddle writes: the inner ones are meant."""
+def test_names_in_a_subgraph_may_shadow_outer_names(anybit, tmp_path):
+    """Paddle writes subgraphs whose inputs and constants shadow outer values: the inner ones count."""
     body = helper.make_graph(
         [helper.make_node("Mul", ["v", "w"], ["inner"]), helper.make_node("If", ["go"], ["next"], then_branch=helper.make_graph(
             [helper.make_node("Add", ["inner", "v"], ["sum"])], "t", [], [helper.make_tensor_value_info("sum", TensorProto.FLOAT, [2])],
@@ -119,12 +119,12 @@ def test_names_inside_may_hide_those_around(anybit, tmp_path):
         anybit("run", path, "--input", f"x={tmp_path / 'x.npy'}", "-o", tmp_path / "out")
         np.testing.assert_allclose(np.load(tmp_path / "out/z.npy"), wanted, rtol=1e-6)
         anybit("prepare", path, "-o", tmp_path / "p.onnx", "--in-place")
-    # What is saved has names of its own everywhere.
+    # All names are unique in the saved model.
     onnx.checker.check_model(tmp_path / "p.onnx", full_check=True)
 
 
 def test_a_dimension_of_minus_one_is_unknown(anybit, tmp_path):
-    """Paddle writes it, and ONNX Runtime takes it for that; other negative numbers are refused."""
+    """Paddle writes it and ONNX Runtime reads it so; other negative sizes are rejected."""
     def written(size):
         graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g",
                                   [helper.make_tensor_value_info("x", TensorProto.FLOAT, [size, 3])],
@@ -141,8 +141,8 @@ def test_a_dimension_of_minus_one_is_unknown(anybit, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["?", "None", "-1"])
-def test_names_that_stand_for_any_size_tie_nothing_together(anybit, tmp_path, name):
-    """Exporters write them at every place whose size they do not know: code for [48, 192] was refused since "?" cannot be both."""
+def test_symbols_for_unknown_sizes_are_not_unified(anybit, tmp_path, name):
+    """Exporters write "?" for every unknown size, so two of them may differ: code for [48, 192] must be generated."""
     graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [name, name])],
                               [helper.make_tensor_value_info("y", TensorProto.FLOAT, [name, name])])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
@@ -153,7 +153,7 @@ def test_names_that_stand_for_any_size_tie_nothing_together(anybit, tmp_path, na
 
 
 def test_nodes_that_share_a_name_are_numbered(anybit, tmp_path):
-    """ONNX forbids it, spox writes it, ONNX Runtime runs it. What is saved has names of its own, in branches and functions too."""
+    """ONNX forbids it, spox writes it, ONNX Runtime runs it. Saved models have unique names, in branches and functions too."""
     def branch(op):
         return helper.make_graph([helper.make_node(op, ["y"], [f"{op}_1"], "same"), helper.make_node(op, [f"{op}_1"], [f"{op}_2"], "same")],
                                  op, [], [helper.make_tensor_value_info(f"{op}_2", TensorProto.FLOAT, [3])])
@@ -181,8 +181,8 @@ def test_nodes_that_share_a_name_are_numbered(anybit, tmp_path):
     onnx.checker.check_model(saved, full_check=True)
 
 
-def test_a_node_without_an_attribute_that_it_needs_is_not_taken_for_nothing(anybit, tmp_path):
-    """Concat of one value hands it on; without an axis it is wrong, and was removed before anybody looked."""
+def test_a_node_without_a_required_attribute_is_not_removed(anybit, tmp_path):
+    """Concat of one value is an identity, but without an axis it is invalid: it must be checked before it is removed."""
     graph = helper.make_graph([helper.make_node("Concat", ["x"], ["z"]), helper.make_node("Relu", ["z"], ["y"])], "g",
                               [helper.make_tensor_value_info("x", TensorProto.FLOAT, [3])], [helper.make_tensor_value_info("y", TensorProto.FLOAT, [3])])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")

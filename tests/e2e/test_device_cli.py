@@ -1,4 +1,4 @@
-"""`anybit run` as on a device: quantize and generate code before the run, each alone and both."""
+"""The on-device flow of `anybit run`: quantization and code generation before the run, separately and together."""
 
 import json
 import os
@@ -37,13 +37,13 @@ def test_a_model_is_quantized_and_run(anybit, model, tmp_path, kind):
     assert {path.name for path in tmp_path.iterdir()} == {"digits.onnx", "q.onnx", "out"}
 
 
-def test_values_that_are_made_up_are_said_to_be(anybit, model, tmp_path):
+def test_random_inputs_are_reported(anybit, model, tmp_path):
     said = anybit("run", model, "--quantize", "uint8", "--minmax_run", 4).stdout
     assert "Ranges  of 4 runs on random values" in said and "random: no file was given" in said
     assert (tmp_path / "digits.q.onnx").is_file()
     first = (tmp_path / "digits.q.onnx").read_bytes()
-    anybit("run", model, "--quantize", "uint8", "--minmax_runs", 4)  # onert_run has had both spellings
-    assert (tmp_path / "digits.q.onnx").read_bytes() == first  # one call leaves nothing to the next
+    anybit("run", model, "--quantize", "uint8", "--minmax_runs", 4)  # onert_run accepts both spellings
+    assert (tmp_path / "digits.q.onnx").read_bytes() == first  # calls are independent
     assert "random" not in anybit("run", model, "--quantize", "uint8", "--input", picture()).stdout
 
 
@@ -59,7 +59,7 @@ def test_code_is_generated_and_run_by_its_backend(anybit, model, tmp_path, gener
     assert np.load(tmp_path / "out" / "logits.npy").argmax() == 3
 
 
-def test_ranges_and_runs_are_of_all_samples(anybit, model, tmp_path, generators):
+def test_calibration_and_runs_use_all_samples(anybit, model, tmp_path, generators):
     call = ["run", model, "--input", DIGITS / "samples", "--output", tmp_path / "out", "--json"]
     for more, runs in [([], 10), (["--minmax-run", 13], 13), (["--samples", 4], 4)]:
         done = json.loads(anybit(*call, "--quantize", "uint8", "--qpath", tmp_path / "q.onnx", *more).stdout)
@@ -102,12 +102,12 @@ def test_quantization_and_code_generation_go_together(tool, model, tmp_path, gen
     (["--codegen", "c-gen", "--cpath", ""], "'' is not a path", 2),
     (["--codegen", "c-gen", "--plugins", ""], "'' is not a folder", 2),
 ])
-def test_what_cannot_be_done_is_told(anybit, model, words, part, code):
+def test_impossible_requests_are_reported(anybit, model, words, part, code):
     said = anybit("run", model, *words, code=code).stderr
     assert part in said and "\\n" not in said
 
 
-def test_what_would_be_right_is_told_on_a_line_of_its_own(anybit, model):
+def test_the_hint_is_on_its_own_line(anybit, model):
     assert "int9'\n  hint: did you mean 'int8'" in anybit("run", model, "--quantize", "int9", code=2).stderr
     error = json.loads(anybit("run", model, "--quantize", "int9", "--json", code=2).stdout)["error"]
     assert error["message"] == "no recipe 'int9'" and error["hint"].startswith("did you mean 'int8'")

@@ -1,4 +1,4 @@
-"""`anybit formats` and `anybit convert` as a user meets them, held against numpy and ml_dtypes."""
+"""`anybit formats` and `anybit convert` on the command line, compared with numpy and ml_dtypes."""
 
 import json
 import subprocess
@@ -26,7 +26,7 @@ def x(tmp_path):
 
 
 def unpacked(rows, bits, length):
-    """Codes of packed rows, bit by bit."""
+    """Unpacks the codes of packed rows, bit by bit."""
     flat = np.unpackbits(rows.reshape(-1, rows.shape[-1]), axis=1, bitorder="little")[:, : length * bits]
     codes = flat.reshape(len(flat), length, bits) @ (1 << np.arange(bits))
     return codes.reshape(*rows.shape[:-1], length)
@@ -46,7 +46,7 @@ def test_the_text_has_one_row_for_all_widths_of_integers(anybit):
     assert max(map(len, text.splitlines())) < 200
 
 
-def test_every_format_can_be_told_about(anybit, formats):
+def test_every_format_can_be_described(anybit, formats):
     for name in formats:
         told = json.loads(anybit("formats", name, "--json").stdout)
         assert told["name"] == name and len(told["example"]["values"]) == len(told["example"]["numbers"])
@@ -60,12 +60,12 @@ def test_one_format_shows_layout_parameters_values_and_an_example(anybit):
         assert part in text, part
 
 
-def test_the_range_of_integers_is_that_of_a_zero_point_they_can_have(anybit):
+def test_the_range_of_integers_is_that_of_a_valid_zero_point(anybit):
     told = json.loads(anybit("formats", "uint8", "--set", "narrow=true", "--json").stdout)
     assert (told["lowest"], told["largest"]) == (0, 254)
 
 
-def test_facts_follow_the_parameters(anybit):
+def test_properties_follow_the_parameters(anybit):
     told = json.loads(anybit("formats", "minifloat", "--set", "width=6", "--set", "exponent_width=3", "--json").stdout)
     assert told["bits"] == 6 and told["largest"] == 28.0
 
@@ -81,7 +81,7 @@ def test_facts_follow_the_parameters(anybit):
     (["formats", "fp32"], "values are float32 before they are quantized"),
     (["formats", "nf4"], "int4, fp4_e2m1, mxfp4_e2m1 and nvfp4"),
 ])
-def test_a_wrong_call_about_formats_exits_with_2_and_a_hint(anybit, words, said):
+def test_a_usage_error_about_formats_exits_with_2_and_a_hint(anybit, words, said):
     done = anybit(*words, code=2)
     assert said in done.stderr and done.stdout == ""
 
@@ -99,7 +99,7 @@ def test_the_table_in_the_documents_is_current(tool):
 
 # --- convert ---
 
-def test_packed_codes_and_scales_are_those_of_the_definition(anybit, tmp_path, x):
+def test_packed_codes_and_scales_match_the_definition(anybit, tmp_path, x):
     out = json.loads(anybit("convert", tmp_path / "x.npy", "--format", "mxfp4_e2m1", "--axis", 1, "--block-size", 32,
                             "-o", tmp_path / "y", "--json").stdout)
     file = np.load(tmp_path / "y.npz")
@@ -123,7 +123,7 @@ def test_packed_codes_and_scales_are_those_of_the_definition(anybit, tmp_path, x
     assert out["packed_bytes"] == file["codes"].size + file["exponent"].size
 
 
-def test_five_ternary_values_lie_in_a_byte(anybit, tmp_path, x):
+def test_a_byte_holds_five_ternary_values(anybit, tmp_path, x):
     assert "1.6 packed" in anybit("formats", "ternary", "--set", "packing=fives").stdout
     anybit("convert", tmp_path / "x.npy", "-f", "ternary", "--set", "packing=fives", "-o", tmp_path / "y.npz")
     file = np.load(tmp_path / "y.npz")
@@ -137,7 +137,7 @@ def test_five_ternary_values_lie_in_a_byte(anybit, tmp_path, x):
 
 @pytest.mark.parametrize("name, dtype", [("fp8_e4m3", ml_dtypes.float8_e4m3fn), ("fp8_e5m2", ml_dtypes.float8_e5m2),
                                          ("bfloat16", ml_dtypes.bfloat16), ("float16", np.float16)])
-def test_dequantized_values_are_those_of_other_libraries(anybit, tmp_path, x, name, dtype):
+def test_dequantized_values_match_other_libraries(anybit, tmp_path, x, name, dtype):
     anybit("convert", tmp_path / "x.npy", "--format", name, "--dequantized", "-o", tmp_path / "y.npy")
     np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), x.astype(dtype).astype(np.float32))
 
@@ -182,7 +182,7 @@ def test_files_of_numpys_own_archive_are_read(anybit, tmp_path, x):
     np.testing.assert_array_equal(np.load(tmp_path / "w.npy"), np.load(tmp_path / "y.npy"))
 
 
-def test_sizes_are_told_as_they_are(anybit, tmp_path):
+def test_sizes_are_reported_exactly(anybit, tmp_path):
     np.save(tmp_path / "x.npy", np.zeros((0, 5), np.float32))
     assert "0 B packed\n" in anybit("convert", tmp_path / "x.npy", "-f", "int8", "-o", tmp_path / "y").stdout
     np.save(tmp_path / "x.npy", np.float32(1.5))
@@ -190,13 +190,13 @@ def test_sizes_are_told_as_they_are(anybit, tmp_path):
     assert "[], 1 value\n" in text and "1.25 × larger" in text
 
 
-def test_people_read_what_it_cost(anybit, tmp_path, x):
+def test_the_text_reports_the_error(anybit, tmp_path, x):
     text = anybit("convert", tmp_path / "x.npy", "-f", "mxfp6_e2m3", "-o", tmp_path / "y").stdout
     for part in ["dB", "Largest error", "Saturated", "Flushed", "Bits per value", "smaller", "y.npz"]:
         assert part in text, part
 
 
-def test_what_float32_cannot_hold_is_told_before_the_losses_of_the_format(anybit, tmp_path):
+def test_rounding_to_float32_is_reported_separately_from_the_losses_of_the_format(anybit, tmp_path):
     np.save(tmp_path / "x.npy", np.array([1 + 2.0**-40, 1e-60, 0.5, 1]))
     said = json.loads(anybit("convert", tmp_path / "x.npy", "-f", "bfloat16", "--json", "-o", tmp_path / "y").stdout)
     assert said["narrowing"] == {"from": "float64", "changed": 2, "flushed": 1, "largest_change": 2.0**-40}
@@ -209,7 +209,7 @@ def test_what_float32_cannot_hold_is_told_before_the_losses_of_the_format(anybit
     (np.array([2**24, 2**24 + 1, -(2**24) - 1], np.int32), 2, 1), (np.array([2**62 + 1, -(2**63)], np.int64), 1, 1),
     (np.array([2**64 - 1, 2**63], np.uint64), 1, 1), (np.array([65504, 1e-7], np.float16), 0, 0),
     (np.array([np.nan, np.inf, -np.inf, 0.5]), 0, 0)], ids=lambda a: str(np.asarray(a).dtype))
-def test_whole_numbers_are_compared_exactly_with_their_float32(anybit, tmp_path, numbers, changed, largest):
+def test_integers_are_compared_exactly_with_their_float32(anybit, tmp_path, numbers, changed, largest):
     np.save(tmp_path / "x.npy", numbers)
     said = json.loads(anybit("convert", tmp_path / "x.npy", "-f", "fp8_e5m2", "--allow-nonfinite", "--json", "-o",
                              tmp_path / "y").stdout)
@@ -218,14 +218,14 @@ def test_whole_numbers_are_compared_exactly_with_their_float32(anybit, tmp_path,
 
 # --- bad input ---
 
-def test_a_number_beyond_float32_is_named_and_not_called_infinite(anybit, tmp_path):
+def test_a_number_beyond_float32_is_reported_and_not_called_infinite(anybit, tmp_path):
     np.save(tmp_path / "x.npy", np.array([[1, 2], [-1e300, 4]]))
     done = anybit("convert", tmp_path / "x.npy", "-f", "int8", "-o", tmp_path / "y", code=1)
     assert "value [1, 0]: -1e+300 is beyond the range of float32" in done.stderr and "--allow-nonfinite" in done.stderr
     anybit("convert", tmp_path / "x.npy", "-f", "int8", "--allow-nonfinite", "-o", tmp_path / "y")
 
 
-def test_values_that_are_not_finite_are_refused_by_index_unless_allowed(anybit, tmp_path, x):
+def test_nan_and_infinity_are_rejected_with_their_index_unless_allowed(anybit, tmp_path, x):
     x[2, 7] = np.nan
     np.save(tmp_path / "x.npy", x)
     done = anybit("convert", tmp_path / "x.npy", "-f", "int8", "-o", tmp_path / "y.npz", code=1)
@@ -255,13 +255,13 @@ def test_values_that_are_not_finite_are_refused_by_index_unless_allowed(anybit, 
     ([], "--format"),
     (["-f", "mxint8", "--set", "profile=quark"], "nonfinite"),
 ])
-def test_a_wrong_call_exits_with_2_says_why_and_writes_nothing(anybit, tmp_path, x, options, said):
+def test_a_usage_error_exits_with_2_gives_the_reason_and_writes_nothing(anybit, tmp_path, x, options, said):
     done = anybit("convert", tmp_path / "x.npy", *options, "-o", tmp_path / "y.npz", code=2)
     assert said in done.stderr, done.stderr
     assert not (tmp_path / "y.npz").exists()
 
 
-def test_files_that_are_no_arrays_exit_with_1(anybit, tmp_path):
+def test_files_that_are_not_arrays_exit_with_1(anybit, tmp_path):
     (tmp_path / "x.npy").write_bytes(b"no array")
     assert "not a .npy file" in anybit("convert", tmp_path / "x.npy", "-f", "int8", "-o", tmp_path / "y", code=1).stderr
     assert "No such file" in anybit("convert", tmp_path / "none.npy", "-f", "int8", "-o", tmp_path / "y", code=1).stderr
@@ -298,7 +298,7 @@ def test_input_and_output_are_never_the_same_file(anybit, tmp_path, x):
     ({"meta": json.dumps({"anybit": 1, "format": "mxint8", "granularity": "block", "dims": [2**47]})}, "y.npz"),
     ({"meta": json.dumps({"anybit": 1, "format": "nothing", "granularity": "block", "dims": [4]})}, "nothing"),
 ])
-def test_a_packed_file_that_lies_exits_with_1(anybit, tmp_path, x, change, said):
+def test_an_inconsistent_packed_file_exits_with_1(anybit, tmp_path, x, change, said):
     anybit("convert", tmp_path / "x.npy", "-f", "int8", "-o", tmp_path / "y.npz")
     arrays = dict(np.load(tmp_path / "y.npz")) | change
     np.savez(tmp_path / "y.npz", **arrays)
@@ -307,7 +307,7 @@ def test_a_packed_file_that_lies_exits_with_1(anybit, tmp_path, x, change, said)
     assert not (tmp_path / "z.npy").exists()
 
 
-def test_what_becomes_no_number_is_never_called_exact(anybit, tmp_path):
+def test_a_value_that_becomes_nan_is_never_called_exact(anybit, tmp_path):
     values = np.ones(64, np.float32)
     values[3] = np.nan
     np.save(tmp_path / "x.npy", values)
@@ -320,7 +320,7 @@ def test_what_becomes_no_number_is_never_called_exact(anybit, tmp_path):
 
 
 @pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
-def test_what_was_not_finite_is_never_called_exact(anybit, tmp_path, odd):
+def test_nan_and_infinity_are_never_called_exact(anybit, tmp_path, odd):
     np.save(tmp_path / "x.npy", np.array([odd, 1], np.float32))
     words = ["convert", tmp_path / "x.npy", "--format", "int8", "--allow-nonfinite", "-o", tmp_path / "y"]
     assert not json.loads(anybit(*words, "--json").stdout)["losses"]["exact"]
@@ -328,6 +328,6 @@ def test_what_was_not_finite_is_never_called_exact(anybit, tmp_path, odd):
 
 
 @pytest.mark.parametrize("output", [".", "/dev/null", "/dev/full"])
-def test_folders_and_devices_get_no_ending(anybit, tmp_path, output):
+def test_folders_and_devices_get_no_extension(anybit, tmp_path, output):
     np.save(tmp_path / "x.npy", np.ones(8, np.float32))
     assert "it is not a file name" in anybit("convert", tmp_path / "x.npy", "--format", "int8", "-o", output, code=2).stderr

@@ -1,4 +1,4 @@
-"""What `make install` leaves behind is enough to run anybit and to build against it, outside this tree."""
+"""The result of `make install` suffices to run anybit and to build against it, outside of this tree."""
 
 import subprocess
 from pathlib import Path
@@ -51,7 +51,7 @@ def run(*command, **options):
 
 @pytest.fixture(scope="module")
 def prefix(build, tmp_path_factory):
-    """Installed once, then moved: nothing in it may remember where it was made."""
+    """Installed once, then moved: no file may depend on the original path."""
     made = tmp_path_factory.mktemp("made") / "usr"
     run("cmake", "--install", build, "--prefix", made)
     return made.rename(tmp_path_factory.mktemp("moved") / "usr")
@@ -65,7 +65,7 @@ def source(tmp_path):
     return tmp_path
 
 
-def test_the_installed_program_runs_and_tells_its_version(prefix):
+def test_the_installed_program_runs_and_prints_its_version(prefix):
     assert run(prefix / "bin" / "anybit", "--version").startswith("anybit 0.1.0")
 
 
@@ -86,11 +86,11 @@ def test_a_program_builds_with_find_package(prefix, source):
     assert run(source / "build" / "device").startswith("0.1.0 2: ")
 
 
-def test_the_library_has_a_versioned_name_that_programs_ask_for(prefix):
+def test_the_library_has_a_versioned_soname(prefix):
     library = prefix / "lib" / "libanybit.so"
     assert library.resolve().name == "libanybit.so.0.1.0"
     told = run("readelf", "--dynamic", library, env={"PATH": "/usr/bin", "LC_ALL": "C"})
-    assert "Library soname: [libanybit.so.0]" in told and "libhwy" not in told  # which takes milliseconds to load
+    assert "Library soname: [libanybit.so.0]" in told and "libhwy" not in told  # libhwy would take milliseconds to load
 
 
 def test_the_manual_page_and_the_completion_of_shells_are_installed(prefix):

@@ -1,4 +1,4 @@
-"""anybit prepare: a file in, a file that quantization can work on out, with the same outputs in ONNX Runtime."""
+"""anybit prepare: prepared files give the same outputs in ONNX Runtime."""
 import json
 import subprocess
 
@@ -45,7 +45,7 @@ def test_passes_can_be_chosen_and_nodes_kept(tool, model, tmp_path):
     assert [node.name for node in onnx.load(new).graph.node] == ["/conv", "/bn"]
 
 
-def test_mistakes_are_told_and_nothing_is_written(tool, model, tmp_path):
+def test_mistakes_are_reported_and_nothing_is_written(tool, model, tmp_path):
     new = tmp_path / "new.onnx"
     done = run(tool, model, "-o", new, "--pass", "remove_no_op")
     assert done.returncode != 0 and "remove_no_op" in done.stderr and "remove_no_ops" in done.stderr and not new.exists()
@@ -59,7 +59,7 @@ def test_the_passes_are_listed_in_their_order(tool):
     assert names.index("unique_names") < names.index("fold_constants") < names.index("fold_batch_norm") < names.index("remove_unused")
 
 
-def test_changes_and_passes_come_as_json(tool, model, tmp_path):
+def test_changes_and_passes_are_available_as_json(tool, model, tmp_path):
     done = json.loads(run(tool, model, "-o", tmp_path / "new.onnx", "--json").stdout)
     assert (done["nodes_before"], done["nodes_after"]) == (3, 1)
     assert {one["name"]: one["changes"] for one in done["passes"]}["fold_batch_norm"] == 1

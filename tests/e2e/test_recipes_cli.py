@@ -1,4 +1,4 @@
-"""`anybit recipes`: what is listed is what `quantize` takes."""
+"""`anybit recipes`: `quantize` accepts every listed recipe."""
 import json
 
 import pytest
@@ -21,5 +21,5 @@ def test_a_recipe_shown_is_a_recipe_file(anybit, tmp_path, name):
     assert (tmp_path / "a.onnx").read_bytes() == (tmp_path / "b.onnx").read_bytes()
 
 
-def test_an_unknown_recipe_offers_the_nearest(anybit):
+def test_an_unknown_recipe_suggests_the_nearest(anybit):
     assert "mxfp4" in anybit("recipes", "mxfp", code=2).stderr

@@ -1,4 +1,4 @@
-"""anybit run and anybit bench, as a user calls them."""
+"""anybit run and anybit bench on the command line."""
 import json
 import os
 import subprocess
@@ -20,7 +20,7 @@ def images():
 
 @pytest.fixture
 def two_inputs(tmp_path):
-    """y = a + b, with a dimension that has a name."""
+    """y = a + b, with a symbolic dimension."""
     ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", 3]) for name in "ab"]
     out = helper.make_tensor_value_info("sum/of:both", TensorProto.FLOAT, ["n", 3])
     graph = helper.make_graph([helper.make_node("Add", ["a", "b"], ["sum/of:both"], name="the_add")], "g", ports, [out])
@@ -50,13 +50,13 @@ def test_reads_digits_from_a_file_and_writes_the_logits(anybit, images, tmp_path
 
 @pytest.mark.parametrize("labels,message", [([1, 2], "2 labels for 1 rows of scores"), ([10], "label 10 of sample 0 is not one of 10"),
                                             ([], "there are no labels")])
-def test_labels_that_do_not_fit_are_a_wrong_call(anybit, tmp_path, labels, message):
+def test_labels_that_do_not_match_are_a_usage_error(anybit, tmp_path, labels, message):
     np.save(tmp_path / "labels.npy", np.array(labels, np.int64))
     done = anybit("run", DIGITS / "digits.onnx", "--labels", tmp_path / "labels.npy", "-o", tmp_path / "out", code=2)
     assert message in done.stderr and not (tmp_path / "out").exists()
 
 
-def test_values_that_no_file_gives_are_random_and_said_to_be(anybit):
+def test_missing_inputs_are_random_and_reported(anybit):
     text = anybit("run", DIGITS / "digits.onnx").stdout
     assert "random: no file was given" in text
 
@@ -106,7 +106,7 @@ def test_several_inputs_come_from_files_or_an_archive(anybit, two_inputs, tmp_pa
     (["--threads", "-1"], "--threads", 2),
     (["--repeat", "0"], "--repeat", 2),
 ])
-def test_wrong_calls_are_told_apart_from_failed_work(anybit, two_inputs, arguments, message, code):
+def test_usage_errors_are_distinguished_from_failures(anybit, two_inputs, arguments, message, code):
     done = anybit("run", two_inputs, *arguments, code=code)
     assert message in done.stderr and not done.stdout
 
@@ -118,13 +118,13 @@ def test_an_input_is_given_once(anybit, two_inputs, tmp_path):
         assert "input 'a' is given twice" in anybit("run", two_inputs, "--input", first, "--input", second, code=2).stderr
 
 
-def test_what_is_made_up_beside_files_has_their_sizes(anybit, two_inputs, tmp_path):
+def test_random_inputs_have_the_sizes_of_inputs_from_files(anybit, two_inputs, tmp_path):
     np.save(tmp_path / "a.npy", np.ones((7, 3), np.float32))
     said = json.loads(anybit("run", two_inputs, "--input", f"a={tmp_path / 'a.npy'}", "--json").stdout)
     assert said["inputs"]["b"] == {"type": "float32[7, 3]", "random": True}
 
 
-def test_sizes_of_dimensions_are_for_values_that_are_made_up(anybit, two_inputs, tmp_path):
+def test_dim_applies_to_random_inputs_only(anybit, two_inputs, tmp_path):
     np.savez(tmp_path / "both.npz", a=np.ones((2, 3), np.float32), b=np.ones((2, 3), np.float32))
     said = anybit("run", two_inputs, "--input", tmp_path / "both.npz", "--dim", "n=5", code=2).stderr
     assert "'n'\n  hint: inputs from files have the shapes of the files" in said
@@ -137,7 +137,7 @@ def test_models_that_are_measured_together_need_not_have_the_same_dimensions(any
     assert "no random input has a dimension named 'm'" in anybit("bench", *models, "--dim", "m=5", code=2).stderr
 
 
-def test_an_optional_that_no_file_is_given_for_is_empty(anybit, tmp_path):
+def test_an_optional_input_without_a_file_is_empty(anybit, tmp_path):
     port = onnx.ValueInfoProto(name="s")
     port.type.optional_type.elem_type.tensor_type.elem_type = TensorProto.FLOAT
     graph = helper.make_graph([helper.make_node("OptionalHasElement", ["s"], ["y"])], "g", [port],
@@ -157,7 +157,7 @@ def test_a_model_without_inputs_is_given_none(anybit, tmp_path):
         assert "hint: it has none" in anybit("run", tmp_path / "m.onnx", "--input", given, code=2).stderr
 
 
-def test_a_shape_that_does_not_fit_is_named(anybit, two_inputs, tmp_path):
+def test_a_shape_mismatch_is_reported(anybit, two_inputs, tmp_path):
     np.save(tmp_path / "a.npy", np.ones((2, 4), np.float32))
     done = anybit("run", two_inputs, "--input", f"a={tmp_path / 'a.npy'}", code=2)
     assert "input 'a'" in done.stderr and "[2, 4]" in done.stderr and "float32[n, 3]" in done.stderr
@@ -169,7 +169,7 @@ def test_memory_can_be_bounded(anybit, two_inputs):
 
 
 @pytest.mark.parametrize("limit", ["10", "1KB", "50KB", "100KB", "200KB", "300KB"])
-def test_the_memory_limit_names_what_it_was_reached_at(anybit, limit):
+def test_the_memory_limit_error_names_the_node(anybit, limit):
     said = anybit("run", DIGITS / "digits.onnx", "--max-memory", limit, "--repeat", 2, code=1).stderr
     assert "digits.onnx: node '" in said and "memory limit" in said
 
@@ -180,7 +180,7 @@ def test_a_node_that_fails_is_named_with_its_inputs(anybit, two_inputs, tmp_path
     assert "node 'the_add' (Add): " in said and "given are 'a' float32[2, 3], 'b' float32[4, 3]" in said
 
 
-def test_a_value_that_cannot_be_made_up_is_named(anybit, two_inputs):
+def test_an_input_without_random_values_is_reported(anybit, two_inputs):
     assert "input 'a' float32[1000000000000, 3]: " in anybit("run", two_inputs, "--dim", "n=1000000000000", code=1).stderr
 
 
@@ -199,7 +199,7 @@ def test_bench_gives_percentiles_for_each_model(anybit, two_inputs):
     assert rows[0]["p50_ms"] <= rows[0]["p99_ms"] and rows[0]["peak_bytes"] > 0
 
 
-def test_no_file_that_is_read_is_written_over(anybit, tmp_path):
+def test_no_input_file_is_overwritten(anybit, tmp_path):
     model, samples = tmp_path / "m.onnx", tmp_path / "x.npy"
     model.write_bytes((DIGITS / "digits.onnx").read_bytes())
     samples.write_bytes((DIGITS / "samples" / "3.npy").read_bytes())
@@ -213,7 +213,7 @@ def test_no_file_that_is_read_is_written_over(anybit, tmp_path):
         assert (model.read_bytes(), samples.read_bytes()) == before
 
 
-def test_a_trace_goes_where_a_link_leads_and_never_onto_what_is_no_file(anybit, tmp_path):
+def test_a_trace_follows_links_and_never_replaces_a_special_file(anybit, tmp_path):
     (tmp_path / "link.json").symlink_to("trace.json")
     os.mkfifo(tmp_path / "pipe")
     anybit("run", DIGITS / "digits.onnx", "--trace", tmp_path / "link.json")
@@ -261,7 +261,7 @@ def test_shares_of_nested_nodes_add_up_to_the_whole(anybit, tmp_path):
     assert len(shares) == 3 and abs(sum(shares) - 100) < 1
 
 
-def test_what_branches_compute_from_constants_outside_is_computed_once(anybit, tmp_path):
+def test_subgraph_values_of_outer_constants_are_computed_once(anybit, tmp_path):
     w = numpy_helper.from_array(np.arange(12, dtype=np.float32).reshape(4, 3), "w")
     inner = helper.make_graph([helper.make_node("Transpose", ["w"], ["t"]), helper.make_node("MatMul", ["x", "t"], ["m"])], "inner", [],
                               [helper.make_tensor_value_info("m", TensorProto.FLOAT, None)])

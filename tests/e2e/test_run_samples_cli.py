@@ -1,4 +1,4 @@
-"""anybit run on several samples: folders, archives, pictures."""
+"""anybit run on several samples: folders, archives, images."""
 import json
 import struct
 import zlib
@@ -36,7 +36,7 @@ def folder(path, arrays):
 
 
 def save_gray(path, pixels):
-    """A PNG of one channel."""
+    """A grayscale PNG."""
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
     rows = b"".join(b"\0" + row.tobytes() for row in pixels)
@@ -72,7 +72,7 @@ def test_outputs_of_many_samples_are_samples_of_the_next_model(anybit, adds, tmp
         np.testing.assert_array_equal(np.load(path), [[2 * i + 1, 2 * i + 2, 2 * i + 3]])
 
 
-def test_counts_that_differ_are_a_wrong_call_and_a_single_one_serves_for_all(anybit, adds, tmp_path):
+def test_different_counts_are_a_usage_error_and_a_single_sample_is_broadcast(anybit, adds, tmp_path):
     a = folder(tmp_path / "a", {str(i): [[i, i, i]] for i in range(3)})
     b = folder(tmp_path / "b", {str(i): [[i, i, i]] for i in range(2)})
     said = anybit("run", adds, "--input", f"a={a}", "--input", f"b={b}", code=2).stderr
@@ -93,7 +93,7 @@ def test_an_archive_of_several_samples_and_a_folder_of_archives(anybit, adds, tm
         np.testing.assert_array_equal([np.load(out / "y" / f"{name}.npy") for name in names], a + b)
 
 
-def test_a_batch_that_the_model_fixes_is_cut_and_one_that_it_leaves_open_is_not(anybit, adds, tmp_path):
+def test_samples_are_split_by_a_fixed_batch_size_and_not_by_a_symbolic_one(anybit, adds, tmp_path):
     fixed = save_sum(tmp_path / "fixed.onnx", [1, 3])
     np.savez(tmp_path / "x.npz", a=np.ones((5, 3), np.float32), b=np.ones((5, 3), np.float32))
     assert len(json.loads(anybit("run", fixed, "--input", tmp_path / "x.npz", "--json").stdout)["samples"]) == 5
@@ -105,7 +105,7 @@ def test_a_batch_that_the_model_fixes_is_cut_and_one_that_it_leaves_open_is_not(
     assert json.loads(anybit("run", adds, *call).stdout)["outputs"]["y"]["type"] == "float32[5, 3]"
 
 
-def test_shapes_may_vary_and_what_is_made_up_has_the_same(anybit, adds, tmp_path):
+def test_shapes_may_vary_and_random_inputs_follow_them(anybit, adds, tmp_path):
     a = folder(tmp_path / "a", {"1": np.ones((1, 3)), "2": np.ones((2, 3))})
     said = anybit("run", adds, "--input", f"a={a}").stdout
     assert "float32[1, 3]  (of the first sample; others differ)" in said and "random: no file was given" in said
@@ -113,7 +113,7 @@ def test_shapes_may_vary_and_what_is_made_up_has_the_same(anybit, adds, tmp_path
     assert [one["inputs"]["b"] for one in told] == [{"type": f"float32[{n}, 3]", "random": True} for n in (1, 2)]
 
 
-def test_pictures_are_normalized_alone_and_in_folders(anybit, tmp_path):
+def test_images_are_normalized_alone_and_in_folders(anybit, tmp_path):
     images = np.load(DIGITS / "test_images.npy").reshape(-1, 28, 28)[:20].astype(np.uint8)
     (tmp_path / "pictures").mkdir()
     for i, image in enumerate(images):
@@ -129,7 +129,7 @@ def test_pictures_are_normalized_alone_and_in_folders(anybit, tmp_path):
     np.testing.assert_allclose(np.load(tmp_path / "out" / "logits.npy"), np.load(tmp_path / "same" / "logits.npy"), atol=1e-3)
 
 
-def test_what_fails_names_the_file(anybit, adds, tmp_path):
+def test_errors_name_the_file(anybit, adds, tmp_path):
     a = folder(tmp_path / "a", {"1": np.ones((1, 3)), "2": np.ones((1, 4))})
     said = anybit("run", adds, "--input", f"a={a}", code=2).stderr
     assert f"add.onnx: sample 1 ({a / '2.npy'}): input 'a'" in said and "[1, 4]" in said
@@ -142,7 +142,7 @@ def test_what_fails_names_the_file(anybit, adds, tmp_path):
 
 
 @pytest.mark.parametrize("count,message", [(3, "sample 3 ("), (12, "12 labels for 10 rows of scores")])
-def test_labels_are_as_many_as_rows_of_all_samples(anybit, tmp_path, count, message):
+def test_labels_match_the_rows_of_all_samples(anybit, tmp_path, count, message):
     np.save(tmp_path / "labels.npy", np.arange(count) % 10)
     assert message in anybit("run", MODEL, "--input", SAMPLES, "--labels", tmp_path / "labels.npy", code=2).stderr
 

@@ -1,4 +1,4 @@
-"""The manual page and the completion of shells, which the program makes from its own definitions."""
+"""The manual page and shell completion, which the program generates from its own definitions."""
 
 import re
 import subprocess
@@ -22,7 +22,7 @@ def options(anybit, command):
 
 @pytest.fixture
 def completed(anybit, tmp_path):
-    """completed(word, …): what bash offers for the last word."""
+    """completed(word, …): the completions of bash for the last word."""
     (tmp_path / "script").write_text(anybit("completion", "bash").stdout)
 
     def complete(*words):
@@ -37,7 +37,7 @@ def test_bash_completes_commands_options_and_values(completed):
     assert completed("anybit", "quantize", "m.onnx", "--rec") == ["--recipe"]
     assert completed("anybit", "quantize", "m.onnx", "--recipe", "mxint") == ["mxint8", "mxint8-weights"]
     assert completed("anybit", "quantize", "--target", "ethos-u65") == ["ethos-u65-256", "ethos-u65-512"]
-    assert completed("anybit", "quantize", "--emit", "=", "qd") == ["qdq"]  # as bash cuts --emit=qd
+    assert completed("anybit", "quantize", "--emit", "=", "qd") == ["qdq"]  # bash splits --emit=qd into words
     assert completed("anybit", "quantize", "--emit", "=") == completed("anybit", "quantize", "--emit", "")
     assert completed("anybit", "formats", "mxfp4") == ["mxfp4_e2m1"]
     assert completed("anybit", "help", "insp") == ["inspect"]
@@ -57,7 +57,7 @@ def test_every_command_with_a_result_gives_it_as_json(anybit):
     ("--emit", ["quantize", "M", "-o", "q.onnx", "--recipe", "w8"]), ("--prefer", ["codegen", "M", "--target", "c-gen"]),
     ("--rounding", ["convert", "X", "--format", "int8", "-o", "y.npz"]),
     ("--granularity", ["convert", "X", "--format", "int8", "-o", "y.npz"]), ("SHELL", ["completion"])])
-def test_words_that_are_offered_are_those_that_an_error_lists(anybit, completed, tmp_path, option, call):
+def test_offered_choices_match_those_of_the_error(anybit, completed, tmp_path, option, call):
     np.save(tmp_path / "x.npy", np.ones(4, np.float32))
     paths = {"M": DIGITS / "digits.onnx", "X": tmp_path / "x.npy", "q.onnx": tmp_path / "q.onnx", "y.npz": tmp_path / "y.npz"}
     flag = [] if option == "SHELL" else [option]
@@ -81,11 +81,11 @@ def test_zsh_reads_its_script_and_finds_every_command_in_it(anybit, tmp_path):
     assert all(f"'{command}:" in script for command in commands(anybit))
 
 
-def test_another_shell_is_a_wrong_call(anybit):
+def test_another_shell_is_a_usage_error(anybit):
     assert "bash or zsh" in anybit("completion", "fish", code=2).stderr
 
 
-def test_the_manual_page_is_well_formed_and_tells_every_option(anybit):
+def test_the_manual_page_is_well_formed_and_has_every_option(anybit):
     page = anybit("man").stdout
     done = subprocess.run(["groff", "-man", "-Tutf8", "-K", "utf8", "-ww", "-P-c", "-P-u", "-P-b"], input=page,
                           capture_output=True, text=True, check=True)
@@ -96,6 +96,6 @@ def test_the_manual_page_is_well_formed_and_tells_every_option(anybit):
             assert all(f"\\fB{name}\\fR".replace("-", "\\-") in part for name in names.rstrip(",").split(",")), (command, names)
 
 
-def test_the_version_tells_what_it_was_built_with(anybit):
+def test_the_version_shows_how_it_was_built(anybit):
     assert re.match(r"anybit [\d.]+ \((clang|g)\+\+ .*, \w+, protobuf [\d.]+(, oneDNN [\d.]+)?(, [\w ]*-?\w+ [\d.]+)*, [A-Z0-9_]+(\+VNNI)?\)\n$",
                     anybit("--version").stdout)

@@ -1,4 +1,4 @@
-"""Nodes that cannot run, as mutated models had them: each command refuses the model, or leaves the node alone; none takes it for another."""
+"""Invalid nodes from mutated models: each command rejects the model or leaves the node unchanged."""
 import numpy as np
 import onnx
 import pytest
@@ -21,20 +21,20 @@ def refused_by_run_and_codegen(anybit, path, folder, said):
     assert not (folder / "m.c").exists()
 
 
-def test_an_attribute_is_missing_in_a_node_that_nobody_needs(anybit, tmp_path):
+def test_a_missing_attribute_in_an_unused_node(anybit, tmp_path):
     path = saved(tmp_path / "m.onnx", [helper.make_node("Cast", ["x"], ["unused"]), helper.make_node("Relu", ["x"], ["y"])], [value("x")],
                  [value("y")])
     refused_by_run_and_codegen(anybit, path, tmp_path, "attribute 'to' is missing")
 
 
-def test_a_node_that_would_change_nothing_if_it_were_right(anybit, tmp_path):
+def test_an_invalid_node_that_would_be_an_identity(anybit, tmp_path):
     path = saved(tmp_path / "m.onnx", [helper.make_node("Tile", ["x", "once"], ["y"])], [value("x", (1, 3))], [value("y", (1, 3))],
                  [numpy_helper.from_array(np.array(1), "once")])
     refused_by_run_and_codegen(anybit, path, tmp_path, "1 repeats are given for a tensor of rank 2")
 
 
-def test_a_branch_whose_wrong_node_would_change_nothing(anybit, tmp_path):
-    """Preparation takes the branch out of its If, and would then leave the Transpose out."""
+def test_a_branch_with_an_invalid_identity(anybit, tmp_path):
+    """Preparation inlines the branch and would then remove the Transpose."""
     def branch(name, nodes):
         return helper.make_graph([*nodes, helper.make_node("Transpose", [nodes[-1].output[0] if nodes else "x"], [name], perm=[0, 1, 2])], name, [],
                                  [helper.make_empty_tensor_value_info(name)])
@@ -45,7 +45,7 @@ def test_a_branch_whose_wrong_node_would_change_nothing(anybit, tmp_path):
 
 
 def test_a_branch_with_a_node_that_the_opset_lacks(anybit, tmp_path):
-    """Nobody needs what the node makes: it would be left out once the branch is taken out of its If."""
+    """The node is unused: it would be removed once the branch is inlined."""
     def branch(name, nodes):
         return helper.make_graph([*nodes, helper.make_node("Relu", ["x"], [name])], name, [], [helper.make_empty_tensor_value_info(name)])
     path = saved(tmp_path / "m.onnx", [helper.make_node("If", ["yes"], ["y"], else_branch=branch("e", []),
@@ -55,15 +55,15 @@ def test_a_branch_with_a_node_that_the_opset_lacks(anybit, tmp_path):
     refused_by_run_and_codegen(anybit, path, tmp_path, "opset 6 does not have DequantizeLinear yet")
 
 
-def test_a_wrong_node_whose_value_does_not_matter(anybit, tmp_path):
-    """Where has the same on both sides, so nobody needs the condition; but it is computed, from a product of booleans."""
+def test_an_invalid_node_whose_value_does_not_matter(anybit, tmp_path):
+    """Both operands of Where are equal, so the condition is unused; its producer multiplies booleans, which is invalid."""
     path = saved(tmp_path / "m.onnx", [helper.make_node("Mul", ["b", "b"], ["c"]), helper.make_node("Where", ["c", "one", "one"], ["z"]),
                                        helper.make_node("Expand", ["x", "z"], ["y"])],
                  [value("x", (1,)), value("b", (1,), TensorProto.BOOL)], [value("y", (1,))], [numpy_helper.from_array(np.array([1]), "one")])
     refused_by_run_and_codegen(anybit, path, tmp_path, "which Mul cannot take")
 
 
-def test_a_product_without_inputs_in_a_branch(anybit, tmp_path):
+def test_a_matmul_without_inputs_in_a_branch(anybit, tmp_path):
     def branch(name, op):
         return helper.make_graph([helper.make_node(op, [] if op == "MatMul" else ["x"], [name])], name, [], [value(name)])
     path = saved(tmp_path / "m.onnx", [helper.make_node("If", ["c"], ["y"], then_branch=branch("t", "MatMul"), else_branch=branch("e", "Relu"))],
@@ -72,7 +72,7 @@ def test_a_product_without_inputs_in_a_branch(anybit, tmp_path):
         assert "input 0 is missing" in anybit("quantize", path, "-r", recipe, "-o", tmp_path / "q.onnx", code=1).stderr
 
 
-def test_a_product_without_inputs_beside_others(anybit, tmp_path):
+def test_a_matmul_without_inputs_beside_others(anybit, tmp_path):
     path = saved(tmp_path / "m.onnx", [helper.make_node("MatMul", ["x", "w"], ["y"]), helper.make_node("MatMul", [], ["z"])],
                  [value("x", (2, 4, 8))], [value("y", None), value("z", None)], [numpy_helper.from_array(np.ones((8, 8), np.float32), "w")], opset=21)
     np.save(tmp_path / "x.npy", np.ones((2, 4, 8), np.float32))
@@ -81,8 +81,8 @@ def test_a_product_without_inputs_beside_others(anybit, tmp_path):
         assert "input 0 is missing" in anybit(*words, code=1).stderr
 
 
-def test_a_type_that_only_the_prepared_model_tells(anybit, tmp_path):
-    """Sum of one value hands it on, if it is a tensor: here a sequence, and what is declared contradicts once the node is gone."""
+def test_a_type_that_is_inferred_only_after_preparation(anybit, tmp_path):
+    """Sum of one tensor is an identity. Here it is a sequence, and the declared type contradicts once the node is removed."""
     path = saved(tmp_path / "m.onnx", [helper.make_node("SequenceConstruct", ["x", "x"], ["s"]), helper.make_node("Sum", ["s"], ["y"])], [value("x")],
                  [value("y")])
     assert "it is declared as float32[3], and its inferred type is seq(float32)" in anybit("prepare", path, "-o", tmp_path / "p.onnx", code=1).stderr
@@ -91,7 +91,7 @@ def test_a_type_that_only_the_prepared_model_tells(anybit, tmp_path):
 
 @pytest.mark.parametrize("kind", [np.int64, np.int32, np.uint8])
 def test_clip_without_bounds_changes_no_integer(anybit, tmp_path, kind):
-    """Before opset 11 the bounds were attributes, with defaults beyond what integers hold."""
+    """Before opset 11 the bounds were attributes, with defaults beyond the range of integers."""
     x = np.array([np.iinfo(kind).min, 0, np.iinfo(kind).max], kind)
     path = saved(tmp_path / "m.onnx", [helper.make_node("Clip", ["x"], ["y"])], [value("x", (3,), helper.np_dtype_to_tensor_dtype(x.dtype))],
                  [value("y", (3,), helper.np_dtype_to_tensor_dtype(x.dtype))], opset=6)
@@ -111,7 +111,7 @@ def test_a_range_whose_steps_add_up_beyond_int64(anybit, tmp_path):
 @pytest.mark.parametrize("named", ["", "v_last"])
 @pytest.mark.parametrize("rows, grows", [(1, helper.make_node("Concat", ["v", "row"], ["longer"], axis=0)), (5, helper.make_node("Add", ["v", "row"], ["longer"]))])
 def test_shapes_that_change_in_a_loop_are_not_generated(anybit, tmp_path, named, rows, grows):
-    """What is carried grows, seen from outside or not. Code is made for one shape, and its arrays would be too small."""
+    """A loop-carried value grows. Generated code has fixed shapes, and its arrays would be too small."""
     body = helper.make_graph([helper.make_node("Identity", ["c"], ["again"]), grows, helper.make_node("Add", ["longer", "longer"], ["next"]),
                               helper.make_node("ReduceMax", ["longer"], ["top"], keepdims=0), helper.make_node("Add", ["w", "top"], ["w_next"])],
                              "body", [value("i", (), TensorProto.INT64), value("c", (), TensorProto.BOOL), value("v", None), value("w", ())],
@@ -133,7 +133,7 @@ def test_a_wrong_declaration_is_not_corrected_to_a_shape_that_no_file_may_have(a
 
 
 @pytest.mark.parametrize("inputs", [["q"], []])
-def test_half_a_pair_without_its_inputs_is_not_taken_back(anybit, inputs, tmp_path):
+def test_an_incomplete_qdq_pair_is_not_dequantized(anybit, inputs, tmp_path):
     nodes = [helper.make_node("QuantizeLinear", ["x", "s"], ["q"]), helper.make_node("DequantizeLinear", inputs, ["d"]),
              helper.make_node("MatMul", ["d", "w"], ["y"])]
     path = saved(tmp_path / "m.onnx", nodes, [value("x")], [value("y")],
@@ -143,7 +143,7 @@ def test_half_a_pair_without_its_inputs_is_not_taken_back(anybit, inputs, tmp_pa
 
 
 @pytest.mark.parametrize("axes,said", [([], "2 sizes are given for 0 axes"), (None, "2 sizes are given for")])
-def test_sizes_that_are_not_known_are_counted(anybit, axes, said, tmp_path):
+def test_unknown_sizes_are_counted(anybit, axes, said, tmp_path):
     node = helper.make_node("CenterCropPad", ["x", "shape"], ["y"])
     if axes is not None:
         node.attribute.add(name="axes", type=onnx.AttributeProto.INTS)

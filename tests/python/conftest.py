@@ -1,4 +1,4 @@
-"""The package as the build made it, and what its examples talk about: the digits model, images, a folder."""
+"""The built package, and the fixtures of its examples: the digits model, images, a folder."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ def digits():
 
 @pytest.fixture(scope="session")
 def images():
-    """Images as the model takes them, of the test part."""
+    """Normalized test images."""
     pixels = np.load(DIGITS / "test_images.npy")[:200]
     return ((pixels.astype(np.float32) / 255 - 0.1307) / 0.3081).astype(np.float32)
 

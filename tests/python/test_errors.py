@@ -1,4 +1,4 @@
-"""Exceptions: one for each code of the library."""
+"""Exceptions: one per error code of the library."""
 
 import inspect
 import pickle
@@ -11,7 +11,7 @@ import anybit
 from anybit import _anybit, errors
 
 
-def test_every_code_of_the_library_has_a_class_and_no_class_is_left_over():
+def test_error_codes_and_exception_classes_match():
     assert {one.number: code for code, one in errors.CLASSES.items()} == _anybit.code_names()
 
 
@@ -34,7 +34,7 @@ def test_an_error_can_be_pickled():
     assert isinstance(error, anybit.InvalidModel) and str(error) == "node 'a': broken\n  hint: mend it"
 
 
-def test_an_argument_of_a_wrong_type_is_a_type_error_and_one_of_ours():
+def test_an_argument_of_a_wrong_type_is_a_type_error_and_an_anybit_error():
     with pytest.raises(TypeError) as raised:
         anybit.Session("m.onnx", threads="two")
     assert isinstance(raised.value, anybit.InvalidArgument)
@@ -43,15 +43,15 @@ def test_an_argument_of_a_wrong_type_is_a_type_error_and_one_of_ours():
 
 
 class Odd:
-    """Nothing that any function takes."""
+    """A value that no function accepts."""
 
 
 def public_calls():
-    """Every public function and method, with each of its arguments that not everything is right for."""
+    """Every public function and method, with each of its type-checked arguments."""
     for name in anybit.__all__:
         one = getattr(anybit, name)
         if inspect.isclass(one) and issubclass(one, (anybit.Error, anybit.QuantizationConfig)):
-            continue  # they hold what they are given
+            continue  # they store their arguments unchecked
         calls = vars(one).items() if inspect.isclass(one) else [("", one)]
         for method, call in calls:
             call = getattr(call, "__func__", call)  # of a class method
@@ -63,8 +63,8 @@ def public_calls():
 
 
 @pytest.mark.parametrize("call, argument", list(public_calls()))
-def test_every_public_function_names_an_argument_that_does_not_fit(call, argument):
-    # What is missing is complained of later.
+def test_every_public_function_names_a_mistyped_argument(call, argument):
+    # Missing arguments are reported later.
     with pytest.raises(anybit.InvalidArgument, match=rf"^{argument}=<test_errors.Odd object") as raised:
         call(**{argument: Odd()})
     assert isinstance(raised.value, TypeError) and raised.value.hint
@@ -75,12 +75,12 @@ def test_every_public_function_names_an_argument_that_does_not_fit(call, argumen
     ({"axis": "a"}, "axis='a'"), ({"axis": 1.5}, "axis=1.5"), ({"threads": None}, "threads=None"), ({"block": 4}, "block=4"),
     ({"block": (2, "a")}, r"block\[1\]='a'"), ({"rounding": 5}, "rounding=5"), ({"symmetric": None}, "symmetric=None"),
     ({"shape": 5}, "no parameter 'shape'")])
-def test_options_of_formats_that_do_not_fit_are_named(options, said):
+def test_invalid_options_of_formats_are_named(options, said):
     with pytest.raises(anybit.InvalidArgument, match=said):
         anybit.formats["int8"].quantize(np.ones((4, 8)), **options)
 
 
-def test_numbers_of_numpy_are_numbers():
+def test_numpy_scalars_are_numbers():
     ones = np.ones((4, 8), np.float32)
     got = anybit.formats["fixed"].quantize(ones, width=np.int32(8), frac=np.uint8(2), threads=np.int64(1),
                                            allow_nonfinite=np.bool_(False))
@@ -88,7 +88,7 @@ def test_numbers_of_numpy_are_numbers():
     assert anybit.formats["int8"].quantize(ones, block=np.array([2, 8])).shape == (4, 8)
 
 
-def test_names_that_are_no_text_are_refused(digits):
+def test_names_that_are_not_text_are_rejected(digits):
     for name in (5, "\ud800"):
         with pytest.raises(anybit.InvalidArgument, match="the name of an input is"):
             anybit.Session(digits).run({name: np.zeros((1, 1, 28, 28), np.float32)})
@@ -106,7 +106,7 @@ def test_formats_are_a_mapping():
             anybit.formats[missing]
 
 
-def test_ranges_that_are_not_there_are_a_key_error(digits, images):
+def test_missing_ranges_are_a_key_error(digits, images):
     ranges = anybit.calibrate(digits, images[:2])
     with pytest.raises(KeyError, match="there are no ranges of 'nowhere'"):
         ranges["nowhere"]

@@ -1,4 +1,4 @@
-"""The examples in the package's docstrings give what they show."""
+"""The examples in the docstrings of the package."""
 
 import doctest
 import importlib
@@ -16,17 +16,17 @@ MODULES = ["anybit"] + [f"anybit.{one.name}" for one in pkgutil.iter_modules(any
 
 @pytest.fixture
 def names(digits, images, labels, tmp_path):
-    """What examples may talk about."""
+    """The names that examples may use."""
     return {"anybit": anybit, "np": np, "digits": digits, "images": images, "labels": labels, "folder": tmp_path}
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_the_examples_of_a_module_give_what_they_show(module, names):
+def test_the_examples_of_a_module_print_the_shown_output(module, names):
     result = doctest.testmod(importlib.import_module(module), extraglobs=names)
     assert result.failed == 0
 
 
 @pytest.mark.parametrize("name", [name for name in anybit.__all__ if inspect.isclass(getattr(anybit, name))
                                   or inspect.isfunction(getattr(anybit, name))])
-def test_everything_public_says_what_it_is(name):
+def test_everything_public_has_a_docstring(name):
     assert getattr(anybit, name).__doc__

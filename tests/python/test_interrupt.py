@@ -12,7 +12,7 @@ from support.packaged import ROOT
 
 PROGRAM = """
 import signal
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
+signal.signal(signal.SIGINT, signal.default_int_handler)  # background processes of a shell ignore it
 import sys
 import numpy as np
 import anybit
@@ -43,7 +43,7 @@ except KeyboardInterrupt:
 
 @pytest.fixture(scope="module")
 def endless(tmp_path_factory):
-    """So many samples that nobody waits for their end, in a file that takes no room on the disk."""
+    """A practically endless number of samples, in a sparse file."""
     path = tmp_path_factory.mktemp("endless") / "zeros.npy"
     np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(1_000_000, 1, 28, 28)).flush()
     return path
@@ -64,5 +64,5 @@ def test_ctrl_c_stops_the_work(source, job, endless, digits, build, tmp_path):
     finally:
         program.kill()
     assert said == "stopped 2\n" and program.returncode == 0
-    assert time.monotonic() - begin < 20  # a tenth of a second where nobody else works
+    assert time.monotonic() - begin < 20  # a tenth of a second on an idle machine
     assert list(tmp_path.iterdir()) == []

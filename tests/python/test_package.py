@@ -1,4 +1,4 @@
-"""The wheel: made, installed into a fresh environment that has nothing but it and numpy, and used there."""
+"""The wheel: built, installed with numpy into a fresh environment, and used there."""
 
 import ast
 import os
@@ -22,7 +22,7 @@ def run(*words, **options):
 
 @pytest.fixture(scope="module")
 def wheel(build, tmp_path_factory):
-    """From the build that is there; `make wheel` makes the same from nothing."""
+    """From the existing build; `make wheel` builds the same from scratch."""
     folder = tmp_path_factory.mktemp("wheel")
     run(sys.executable, "-m", "pip", "wheel", ROOT, "-w", folder, "-q", "--no-build-isolation", "--no-deps", "--no-index",
         "--config-settings=cmake.source-dir=python/built", f"--config-settings=cmake.define.ANYBIT_BUILT={build}",
@@ -32,7 +32,7 @@ def wheel(build, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def fresh(wheel, tmp_path_factory):
-    """The programs of a new environment. numpy is linked from ours: the network is not asked."""
+    """The programs of a new environment. numpy is linked from the test environment, without network access."""
     folder = tmp_path_factory.mktemp("fresh")
     run(sys.executable, "-m", "venv", "--without-pip", folder)
     site = folder / "lib" / f"python{sysconfig.get_python_version()}" / "site-packages"
@@ -45,7 +45,7 @@ def fresh(wheel, tmp_path_factory):
 
 @pytest.fixture
 def alone(fresh, tmp_path):
-    """Runs Python there, in a folder that has the examples and nothing else."""
+    """Runs Python there, in a folder with only the examples."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "LD_"))}
 
@@ -78,7 +78,7 @@ def test_the_code_generators_are_in_the_wheel_and_are_found_beside_the_library(f
     assert (tmp_path / "digits.c").stat().st_size > 10_000
 
 
-def test_nothing_in_the_wheel_remembers_where_it_was_built(wheel, build, tmp_path):
+def test_the_wheel_has_no_build_paths(wheel, build, tmp_path):
     zipfile.ZipFile(wheel).extractall(tmp_path)
     programs = [one for one in tmp_path.rglob("*") if one.is_file() and one.read_bytes()[:4] == b"\x7fELF"]
     assert {one.name.split(".")[0] for one in programs} >= {"_anybit", "anybit", "libanybit"}

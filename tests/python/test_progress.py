@@ -1,4 +1,4 @@
-"""Progress: a bar on a terminal, HTML in a notebook's kernel, lines where they are asked for."""
+"""Progress: a bar on a terminal, HTML in a notebook's kernel, lines on request."""
 
 import os
 import pty
@@ -41,12 +41,12 @@ def test_a_terminal_shows_a_bar_that_ends_full(digits, build, progress, drawn):
         assert said == ""
 
 
-def test_a_line_without_a_total_tells_how_many_and_how_fast():
+def test_a_line_without_a_total_shows_count_and_rate():
     assert line("calibrating", "samples", 50, None, 2.0) == "calibrating: 50 samples [00:02, 25.0 samples/s]"
     assert line("calibrating", "samples", 1, 7201, 1.0).endswith("1/7201 [00:01<2:00:00, 1.0 samples/s]")
 
 
-def test_lines_are_printed_to_a_file_only_if_they_are_asked_for(capsys):
+def test_lines_are_printed_to_a_file_only_on_request(capsys):
     for progress, said in ((True, "done"), (None, "")):
         with shown(progress, "calibrating", 10) as bar:
             bar.shown -= 60

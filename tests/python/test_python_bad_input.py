@@ -1,4 +1,4 @@
-"""Bad input from Python: an exception of ours that says what is wrong; the process lives, and nothing is half-written."""
+"""Bad input from Python: an anybit exception with the reason; no crash, no partial output."""
 
 import anybit
 import numpy as np
@@ -19,7 +19,7 @@ def broken_after(images, count):
     (np.zeros((1, 7), np.float32), "7"), (np.zeros((8,), np.float32), "x"),
     (np.array([[1.0], [1.0, 2.0]], dtype=object), "object"), (object(), "object"), ([[1.0], [1.0, 2.0]], "list")],
     ids=["complex", "text", "double", "dates", "shape", "rank", "ragged array", "object", "ragged lists"])
-def test_an_input_that_does_not_fit_is_refused(value, said):
+def test_a_mismatched_input_is_rejected(value, said):
     session = anybit.Session(product())
     with pytest.raises(anybit.InvalidArgument, match=said):
         session.run({"x": value})
@@ -27,19 +27,19 @@ def test_an_input_that_does_not_fit_is_refused(value, said):
 
 
 @pytest.mark.parametrize("inputs", [{}, {"y": np.zeros(3)}, (np.zeros(3), np.zeros(3))])
-def test_inputs_that_are_missing_or_unknown_are_refused(inputs):
+def test_missing_or_unknown_inputs_are_rejected(inputs):
     with pytest.raises(anybit.Error):
         anybit.Session(product()).run(inputs)
 
 
-def test_an_input_that_is_given_twice_is_refused():
+def test_an_input_that_is_given_twice_is_rejected():
     ones = np.ones((1, 8), np.float32)
     for inputs in ({"x": ones}, ones):
         with pytest.raises(anybit.InvalidArgument, match="input 'x' is given twice"):
             anybit.Session(product()).run(inputs, x=2 * ones)
 
 
-def test_what_an_iterator_raises_halfway_is_what_the_caller_gets(digits, images, tmp_path):
+def test_an_exception_of_an_iterator_reaches_the_caller(digits, images, tmp_path):
     with pytest.raises(OSError, match="the disk of the samples is gone"):
         anybit.quantize(digits, "int8", broken_after(images, 20)).save(tmp_path / "q.onnx")
     with pytest.raises(OSError, match="gone"):
@@ -48,7 +48,7 @@ def test_what_an_iterator_raises_halfway_is_what_the_caller_gets(digits, images,
     assert anybit.quantize(digits, "int8", images[:20]).report.samples == 20
 
 
-def test_numbers_that_are_too_small_are_refused(digits, images):
+def test_numbers_that_are_too_small_are_rejected(digits, images):
     calls = [lambda **given: anybit.calibrate(digits, images[:3], **given),
              lambda **given: anybit.quantize(digits, "int8", images[:3], **given),
              lambda **given: anybit.compare(digits, digits, images[:3], **given)]
@@ -62,7 +62,7 @@ def test_numbers_that_are_too_small_are_refused(digits, images):
         anybit.Session(digits, max_memory=-10)
 
 
-def test_ranges_are_ranges_or_a_path_of_theirs(digits, images, tmp_path):
+def test_ranges_are_an_object_or_a_path(digits, images, tmp_path):
     with pytest.raises(anybit.InvalidArgument, match="ranges=7"):
         anybit.quantize(digits, "int8", ranges=7)
     with pytest.raises(anybit.NotFound):
@@ -92,20 +92,20 @@ class Stubborn:
     (np.zeros((2, 3, 4, 8), np.float32), anybit.InvalidArgument)],
     ids=["shape", "text", "too many", "unknown name", "None", "NaN", "ragged", "number", "bytes", "none", "reader", "folder", "empty",
          "rank"])
-def test_samples_that_do_not_fit_are_refused(source, raised):
+def test_mismatched_samples_are_rejected(source, raised):
     with pytest.raises(raised) as caught:
         anybit.quantize(product(), "int8", source)
     assert str(caught.value)
     assert anybit.quantize(product(), "int8", np.ones((3, 8), np.float32)).report.samples == 3
 
 
-def test_a_sample_that_does_not_fit_is_named_by_its_number():
+def test_a_mismatched_sample_is_named_by_its_index():
     good = np.ones((1, 8), np.float32)
     with pytest.raises(anybit.InvalidArgument, match="sample 2"):
         anybit.calibrate(product(), [good, good, np.zeros((1, 8), np.complex64)])
 
 
-def test_a_name_that_is_misspelt_is_what_the_message_is_about():
+def test_the_message_names_the_misspelt_name():
     ones = np.ones((1, 8), np.float32)
     for source in ({"X": ones}, [{"X": ones}]):
         with pytest.raises(anybit.InvalidArgument, match="the model has no input 'X'"):
@@ -114,7 +114,7 @@ def test_a_name_that_is_misspelt_is_what_the_message_is_about():
         anybit.calibrate(product(), [ones, None])
 
 
-def test_inputs_with_different_numbers_of_samples_are_refused():
+def test_inputs_with_different_numbers_of_samples_are_rejected():
     with pytest.raises(anybit.InvalidArgument, match="as many of each"):
         anybit.calibrate(two_inputs(), {"x": np.ones((3, 1, 3), np.float32), "y": np.ones((2, 1, 3), np.float32)})
 
@@ -122,19 +122,19 @@ def test_inputs_with_different_numbers_of_samples_are_refused():
 @pytest.mark.parametrize("recipe, said", [
     ("in8", "did you mean 'int8'"), ({"global": {"weihgts": "int8"}}, "weihgts"), ({"type": {"Convv": "int8"}}, "Convv"),
     ({}, "no rules"), ({"global": object()}, "config"), (7, "recipe=7"), ("no/such.yaml", "such.yaml")])
-def test_a_recipe_that_is_wrong_is_refused(recipe, said):
+def test_a_wrong_recipe_is_rejected(recipe, said):
     with pytest.raises(anybit.Error, match=said):
         anybit.quantize(product(), recipe, np.ones((3, 8), np.float32))
 
 
-def test_progress_that_raises_ends_the_work_with_what_it_raised(digits, images):
+def test_an_exception_of_progress_ends_the_work_and_reaches_the_caller(digits, images):
     def angry(done, total):
         raise RuntimeError("enough")
     with pytest.raises(RuntimeError, match="enough"):
         anybit.calibrate(digits, images, progress=angry)
 
 
-def test_a_target_or_a_name_that_does_not_exist_is_refused_at_once():
+def test_an_unknown_target_or_name_is_rejected_at_once():
     with pytest.raises(anybit.Error):
         anybit.Quantizer(target="ethos-u55-129")
     with pytest.raises(anybit.Error):
@@ -151,7 +151,7 @@ def test_a_file_that_cannot_be_written_leaves_nothing_behind(digits, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_page_that_cannot_be_written_is_an_error_of_ours_and_leaves_nothing_behind(digits, tmp_path):
+def test_a_page_that_cannot_be_written_is_an_anybit_error_and_leaves_nothing_behind(digits, tmp_path):
     page = anybit.quantize(digits, "w8").report.page()
     (tmp_path / "folder").mkdir()
     for path, kind in ((tmp_path / "no" / "page.html", anybit.NotFound), (tmp_path / "folder", anybit.Io), ("", anybit.InvalidArgument)):
@@ -164,7 +164,7 @@ def test_a_page_that_cannot_be_written_is_an_error_of_ours_and_leaves_nothing_be
     assert sorted(one.name for one in tmp_path.iterdir()) == ["folder", "page.html"]
 
 
-def test_what_would_be_left_out_in_silence_is_refused(digits, images, recwarn):
+def test_options_without_effect_are_rejected(digits, images, recwarn):
     with pytest.raises(anybit.InvalidArgument, match=r"labels=\[\]"):
         anybit.compare(digits, digits, images[:2], labels=[])
     for call in (anybit.generators, lambda folder: anybit.codegen(digits, "c-gen", "x.c", plugins=folder)):
@@ -199,7 +199,7 @@ def test_a_generator_that_runs_on_the_callers_thread_sees_that_thread(digits, im
 
 
 @pytest.mark.filterwarnings("error")
-def test_a_number_beyond_float32_is_named_and_not_called_infinite():
+def test_a_number_beyond_float32_is_reported_and_not_called_infinite():
     x = np.array([[1, 2], [-1e300, 4]])
     with pytest.raises(anybit.InvalidData, match=r"value \[1, 0\]: -1e\+300 is beyond the range of float32"):
         anybit.formats["int8"].quantize(x)

@@ -1,4 +1,4 @@
-"""Every number format through ``anybit.formats``: codes and packed bytes come back as the values that quantize() gives."""
+"""Every number format through ``anybit.formats``: codes and packed bytes decode to the values of quantize()."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ SHAPES = [(), (0,), (1,), (37,), (3, 0, 2), (5, 33), (2, 3, 17)]
 
 
 def ways(name, shape):
-    """Keywords that share parameters over different values."""
+    """Keywords of different granularities."""
     yield {}
     if anybit.formats[name].info.granularity == "element":
         return
@@ -23,7 +23,7 @@ def ways(name, shape):
 
 
 @pytest.mark.parametrize("name", anybit.formats)
-def test_codes_and_packed_bytes_are_the_values_of_quantize(name):
+def test_codes_and_packed_bytes_decode_to_the_values_of_quantize(name):
     rng, format = np.random.default_rng(SEED), anybit.formats[name]
     for shape in SHAPES:
         x = (rng.standard_normal(shape) * 10.0 ** rng.integers(-3, 3, shape)).astype(np.float32)
@@ -36,7 +36,7 @@ def test_codes_and_packed_bytes_are_the_values_of_quantize(name):
             np.testing.assert_array_equal(packed.unpack(), encoded.codes)
 
 
-def test_what_is_no_code_is_refused_and_not_cut_off():
+def test_values_that_are_not_codes_are_rejected_and_not_truncated():
     encoded = anybit.formats["int8"].encode(np.ones(3, np.float32))
     for codes, said in (([1, 65539, 0], r"value \[1\]: 65539 is none"), ([-1, 0, 0], "-1 is none"), ([1, 300, 0], "300 is not a code of 8 bits")):
         with pytest.raises(anybit.InvalidData, match=said):

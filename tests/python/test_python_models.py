@@ -1,4 +1,4 @@
-"""Models from Python: where they may come from, what they tell, where they go."""
+"""Models in Python: loading, inspection, saving."""
 
 import copy
 import os
@@ -15,7 +15,7 @@ from support.packaged import product
 
 def test_copies_of_a_model_are_the_model_and_a_pickled_one_its_bytes(digits):
     model = anybit.quantize(digits, "w8")
-    assert copy.copy(model) is copy.deepcopy(model) is model  # the report comes along
+    assert copy.copy(model) is copy.deepcopy(model) is model  # with the report
     assert copy.copy(anybit.load(digits)).path == digits
     assert copy.deepcopy({"report": model.report})["report"] is model.report
     again = pickle.loads(pickle.dumps(model))
@@ -42,7 +42,7 @@ def test_a_format_with_parameters_works_with_them(images):
     assert kept.with_parameters(width=5).parameters == {"width": 5, "frac": 3}
 
 
-def test_a_model_comes_from_a_path_bytes_or_a_protobuf_and_is_the_same(digits):
+def test_a_model_is_the_same_from_a_path_bytes_or_a_protobuf(digits):
     data = Path(digits).read_bytes()
     models = [anybit.load(one) for one in (digits, Path(digits), data, bytearray(data), memoryview(data), onnx.load(digits))]
     assert len({one.content_hash() for one in models}) == 1
@@ -71,13 +71,13 @@ def test_a_saved_model_is_loaded_again(digits, tmp_path):
     onnx.checker.check_model(tmp_path / "copy.onnx")
 
 
-def test_weights_can_be_moved_out_of_the_file(digits, tmp_path):
+def test_weights_can_be_stored_as_external_data(digits, tmp_path):
     anybit.load(digits).save(tmp_path / "small.onnx", external_data="always")
     assert (tmp_path / "small.onnx").stat().st_size < 40_000
     assert anybit.load(tmp_path / "small.onnx").content_hash() == anybit.load(digits).content_hash()
 
 
-def test_names_that_are_not_utf_8_lead_back_to_their_bytes(images, tmp_path, capsys):
+def test_names_that_are_not_utf_8_are_preserved(images, tmp_path, capsys):
     content = product().SerializeToString().replace(b"product", b"prod\xff\xfet").replace(b"\x01x", b"\x01\xff")
     content = content.replace(b"made", b"m\xffde")
     model, ones = anybit.load(content), np.ones((2, 8), np.float32)
@@ -98,7 +98,7 @@ def test_names_that_are_not_utf_8_lead_back_to_their_bytes(images, tmp_path, cap
     assert anybit.load(path).to_bytes() == anybit.load(Path(path)).to_bytes() == content
 
 
-def test_a_model_tells_its_nodes_and_its_interface(digits):
+def test_a_model_has_nodes_inputs_and_outputs(digits):
     model = anybit.load(digits)
     assert [node.op for node in model.nodes[:3]] == [node.op_type for node in onnx.load(digits).graph.node[:3]]
     assert model.outputs[0].shape == ("batch", 10)
@@ -110,13 +110,13 @@ def test_a_model_tells_its_nodes_and_its_interface(digits):
 
 
 @pytest.mark.parametrize("given", [None, 3, 2.5, ["a"], object()])
-def test_what_is_no_model_is_refused(given):
+def test_values_that_are_not_models_are_rejected(given):
     with pytest.raises(anybit.InvalidArgument, match="an onnx.ModelProto"):
         anybit.load(given)
 
 
 @pytest.mark.parametrize("content", [b"\x08\x09garbage" * 10, b"", None], ids=["garbage", "empty", "no file"])
-def test_errors_say_what_the_command_line_says(content, tool, tmp_path):
+def test_errors_match_the_command_line(content, tool, tmp_path):
     path = tmp_path / "broken.onnx"
     if content is not None:
         path.write_bytes(content)

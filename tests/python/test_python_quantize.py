@@ -1,4 +1,4 @@
-"""Quantizing from Python: sources of samples, rules in the words of others, results beside the command line's."""
+"""Quantization from Python: calibration data, rules of other tools, results compared with the command line."""
 
 import json
 import shutil
@@ -17,7 +17,7 @@ CLASSIFIER = ROOT / "build" / "models" / "ch_ppocr_mobile_v2.0_cls_infer.onnx"
 
 
 class Reader:
-    """As ONNX Runtime's users write one."""
+    """A typical calibration data reader of ONNX Runtime."""
 
     def __init__(self, images):
         self.items = iter(images)
@@ -28,7 +28,7 @@ class Reader:
 
 
 class DerivedReader(Reader, CalibrationDataReader):
-    """The same from ONNX Runtime's base class, which has a length that only raises."""
+    """The same, derived from ONNX Runtime's base class, whose __len__ raises."""
 
 
 class Tensor:
@@ -43,7 +43,7 @@ class Tensor:
 
 
 class Batches:
-    """As a data loader gives them: an iterable that can be gone through again, with a length."""
+    """Like a data loader: a repeatable iterable with a length."""
 
     def __init__(self, images):
         self.images = images
@@ -106,7 +106,7 @@ def test_inputs_become_constants_of_the_code(tmp_path):
         anybit.codegen(model, "c-gen", tmp_path / "net.c", constants={"w": 1})
 
 
-def test_what_is_told_of_a_model_or_a_format_reads_well(digits):
+def test_the_repr_of_a_model_and_of_a_format(digits):
     facts, info = anybit.load(digits).inspect(), anybit.formats["mxfp4_e2m1"].info
     assert repr(facts).startswith("Inspection of ") and f"{facts.node_count} nodes" in repr(facts)
     assert repr(info).startswith("FormatInfo mxfp4_e2m1") and info.summary in repr(info)
@@ -154,7 +154,7 @@ def test_a_real_classifier_is_quantized_and_runs_in_onnxruntime(tmp_path):
     assert model.report.weight_bytes_after < model.report.weight_bytes_before / 2.9
 
 
-def test_ranges_that_were_saved_take_the_place_of_samples(digits, images, tmp_path):
+def test_saved_ranges_replace_samples(digits, images, tmp_path):
     model = anybit.load(digits).prepare()
     anybit.calibrate(model, images[:20]).save(tmp_path / "ranges.json")
     first = anybit.Ranges.load(tmp_path / "ranges.json")
@@ -165,11 +165,11 @@ def test_ranges_that_were_saved_take_the_place_of_samples(digits, images, tmp_pa
         anybit.quantize(product(), "int8", ranges=both, prepare=False)
 
 
-def test_a_quantizer_writes_the_recipe_that_its_rules_say():
+def test_a_quantizer_writes_the_recipe_of_its_rules():
     config = anybit.get_symmetric_quantization_config(is_per_channel=False)
     quantizer = anybit.Quantizer("ethos-u55-128").set_global(config).set_io(config)
     quantizer.set_module_name("blocks.sub", None).set_module_type("Conv", "int16x8").set_module_name("blocks", None)
-    quantizer.set_module_name("blocks.sub", "int8")  # set again: it is the later rule now
+    quantizer.set_module_name("blocks.sub", "int8")  # set again: it becomes the last rule
     data = "int8 asym"
     assert quantizer.recipe == {
         "global": {"weight": "int8 sym tensor", "data_in": data, "data_out": data}, "io": {"data_in": data, "data_out": data},
@@ -186,13 +186,13 @@ class BatchNorm2d:
 
 
 @pytest.mark.parametrize("module, name", [(Conv2d, "conv2d"), (BatchNorm2d, "batch_norm2d"), ("Conv", "Conv"), ("linear", "linear")])
-def test_operators_may_be_named_by_the_classes_of_other_worlds(module, name):
+def test_operators_may_be_named_by_framework_classes(module, name):
     assert list(anybit.Quantizer().set_module_type(module, None).recipe["type"]) == [name]
 
 
 @pytest.mark.parametrize("config, outcome", [("int8", {"Gemm": "quantized", "Conv": "float"}),
                                               (None, {"Gemm": "float", "Conv": "quantized"})])
-def test_what_no_rule_is_about_stays_in_float_unless_all_rules_are_exceptions(digits, images, config, outcome):
+def test_nodes_without_a_rule_stay_in_float_unless_all_rules_are_exceptions(digits, images, config, outcome):
     report = anybit.Quantizer().set_io("int8").set_module_type("Gemm", config).quantize(digits, images[:5]).report
     assert {node.op: node.outcome for node in report.nodes if node.op in outcome} == outcome
 
@@ -203,11 +203,11 @@ def test_a_rule_for_inputs_and_outputs_alone_does_not_quantize_the_rest(digits, 
     report = anybit.Quantizer().set_io(config).quantize(digits, images[:5]).report
     assert "quantized" not in {node.outcome for node in report.nodes}
     assert [tensor.name for tensor in report.tensors] == ["image", "logits"] and report.weights == []
-    floats_outside = anybit.Quantizer().set_io(None).quantize(digits, images[:5]).report  # an exception from the target's recipe
+    floats_outside = anybit.Quantizer().set_io(None).quantize(digits, images[:5]).report  # an exception to the target's recipe
     assert "quantized" in {node.outcome for node in floats_outside.nodes}
 
 
-def test_arms_flow_works_as_it_is_written(digits, images):
+def test_arms_flow_works_unchanged(digits, images):
     quantizer = anybit.Quantizer(target="ethos-u55-128")
     quantizer.set_global(anybit.get_symmetric_quantization_config())
     prepared = quantizer.transform_for_annotation(anybit.load(digits))
@@ -222,7 +222,7 @@ def test_arms_flow_works_as_it_is_written(digits, images):
     lambda digits: anybit.Quantizer().quantize(digits, None, qat=True),
     lambda digits: anybit.Quantizer().quantize_with_submodules(digits, [], is_qat=True),
     lambda digits: anybit.get_symmetric_quantization_config(is_qat=True)])
-def test_training_with_quantization_says_that_it_is_not_there_yet(call, digits):
+def test_quantization_aware_training_is_unsupported(call, digits):
     with pytest.raises(anybit.Unsupported, match="not there yet"):
         call(digits)
 
@@ -232,7 +232,7 @@ def test_recipes_of_quark_are_read_as_dicts(digits):
     assert any("mxint8" in node.what for node in model.report.nodes)
 
 
-def test_branches_of_a_model_are_quantized_with_a_sample_for_each():
+def test_branches_are_quantized_with_a_sample_for_each():
     weights = np.random.default_rng(1).standard_normal((4, 4)).astype(np.float32)
 
     def branch(name):
@@ -256,11 +256,11 @@ def test_models_with_several_inputs_take_tuples_and_dicts():
         assert anybit.calibrate(two_inputs(), samples)["z"].max == 6
 
 
-def test_progress_is_told_to_a_function_and_is_silent_where_nobody_looks(digits, images, capfd):
+def test_progress_is_passed_to_a_function_and_silent_without_a_terminal(digits, images, capfd):
     seen = []
     anybit.calibrate(digits, list(images[:30]), progress=lambda done, total: seen.append((done, total)))
     assert seen[-1] == (30, 30) and [done for done, _ in seen] == sorted(done for done, _ in seen)
-    for samples in (images[:30], {"image": images[:30]}):  # one array has a number of samples, too
+    for samples in (images[:30], {"image": images[:30]}):  # an array has a number of samples, too
         anybit.calibrate(digits, samples, progress=lambda done, total: seen.append((done, total)))
         assert seen[-1] == (30, 30)
     anybit.calibrate(digits, images[:30])
@@ -278,7 +278,7 @@ def test_a_report_and_a_comparison_can_be_shown_in_a_notebook(digits, images, la
     assert (tmp_path / "plot.svg").read_text().count("<rect") == len(result.layers)
 
 
-def test_names_that_xml_cannot_hold_do_not_break_a_picture():
+def test_names_that_xml_cannot_represent_do_not_break_an_image():
     name = "a\x00\x1b[31m\x7f<&>\ufffe\U0001f40e"
     model = model_of([helper.make_node("Relu", ["x"], [name]), helper.make_node("Neg", [name], ["y"])],
                      [("x", [1, 4])], [("y", [1, 4])])
@@ -286,13 +286,13 @@ def test_names_that_xml_cannot_hold_do_not_break_a_picture():
     assert any(part.text and part.text.endswith("<&>\ufffd\U0001f40e") for part in picture.iter())
 
 
-def test_the_page_of_a_report_is_shown_in_a_frame_and_saved_whole(digits, images, tmp_path):
+def test_the_page_of_a_report_is_shown_in_a_frame_and_saved(digits, images, tmp_path):
     model = anybit.quantize(digits, "int8", images[:20])
     pages = [model.report.page(), model.report.page(anybit.compare(digits, model, images[:20])),
              anybit.compare(digits, model, images[:20]).page(), anybit.calibrate(digits, images[:20]).page(digits)]
     for page in pages:
         assert page._repr_html_().startswith("<iframe srcdoc=")
-        assert page._repr_html_().count('"') == 6  # nothing of the page breaks out of its frame
+        assert page._repr_html_().count('"') == 6  # the page cannot break out of its frame
         page.save(tmp_path / "report.html")
         assert (tmp_path / "report.html").read_text() == page.html and "residual/first/conv" in page.html
     with pytest.raises(anybit.NotFound):
@@ -315,7 +315,7 @@ def test_comparing_gives_the_numbers_of_the_command_line(digits, images, labels,
 
 
 def test_names_in_remarks_are_text_in_a_notebook():
-    """A branch that no sample enters is a remark, with the name of its node."""
+    """A branch that no sample enters gives a remark with the name of its node."""
     def branch(op, *inputs):
         return helper.make_graph([helper.make_node(op, inputs, ["out"], name=op)], op, [],
                                  [helper.make_tensor_value_info("out", TensorProto.FLOAT, None)])

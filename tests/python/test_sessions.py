@@ -1,4 +1,4 @@
-"""Running models from Python, beside ONNX Runtime, with arrays of every kind."""
+"""Running models from Python, compared with ONNX Runtime, on arrays of every kind."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ CLASSIFIER = ROOT / "build" / "models" / "ch_ppocr_mobile_v2.0_cls_infer.onnx"
 
 
 class Tensor:
-    """Looks like torch's: DLPack and detach(), nothing else."""
+    """Like a torch tensor: only DLPack and detach()."""
 
     def __init__(self, array):
         self.array = array
@@ -30,12 +30,12 @@ class Tensor:
         return self.array.__dlpack_device__()
 
 
-def test_digits_come_out_as_in_onnxruntime(digits, images):
+def test_digits_match_onnxruntime(digits, images):
     theirs = onnxruntime.InferenceSession(digits).run(None, {"image": images})[0]
     np.testing.assert_allclose(anybit.Session(digits).run(images)["logits"], theirs, rtol=1e-4, atol=1e-4)
 
 
-def test_a_real_classifier_comes_out_as_in_onnxruntime():
+def test_a_real_classifier_matches_onnxruntime():
     session = anybit.Session(CLASSIFIER)
     name = session.inputs[0].name
     x = np.random.default_rng(3).standard_normal((2, 3, 48, 192)).astype(np.float32)
@@ -64,7 +64,7 @@ def test_inputs_are_given_by_name_by_keyword_or_in_order():
         np.testing.assert_array_equal(outputs["z"], x + y)
 
 
-def test_an_output_is_the_callers_own_and_outlives_the_session():
+def test_an_output_is_owned_by_the_caller_and_outlives_the_session():
     session = anybit.Session(product())
     x = np.ones((1, 8), np.float32)
     first = session.run(x)["y"]
@@ -124,7 +124,7 @@ def test_text_goes_in_and_comes_out():
 
 
 def sequences():
-    """How many tensors a sequence has, and the sequence with x at its end."""
+    """The length of a sequence, and the sequence with x appended."""
     model = model_of([helper.make_node("SequenceLength", ["s"], ["n"]), helper.make_node("SequenceInsert", ["s", "x"], ["t"])],
                      [("x", [2])], [("n", [], TensorProto.INT64)])
     model.graph.input.append(helper.make_tensor_sequence_value_info("s", TensorProto.FLOAT, None))
@@ -147,7 +147,7 @@ def test_a_sequence_may_have_any_number_of_tensors(given):
     ([np.ones(2, np.float32), np.ones(2, np.int32)], "input 's': item 1: int32 elements are given\n  hint: the model takes float32"),
     ([[np.ones(2, np.float32)]], "input 's': item 0: a sequence of 1 is given"),
     (None, "input 's': nothing is given")])
-def test_what_is_no_such_sequence_is_named(given, message):
+def test_a_wrong_sequence_is_reported(given, message):
     with pytest.raises(anybit.InvalidArgument, match=message):
         anybit.Session(sequences()).run({"s": given, "x": np.zeros(2, np.float32)})
 
@@ -197,7 +197,7 @@ def test_a_process_that_was_forked_runs_models_too(digits, images):
     assert os.waitpid(child, 0)[1] == 0
 
 
-def test_a_profile_tells_the_time_of_every_node(digits, images):
+def test_a_profile_has_the_time_of_every_node(digits, images):
     times = anybit.Session(digits).profile(images[:1])
     assert times and all(one.nanoseconds >= 0 for one in times) and times[0].macs > 0
 

@@ -1,4 +1,4 @@
-"""Uses that few think of: models from memory, names beyond the BMP, samples of text, data that is gone."""
+"""Unusual uses: models from memory, names beyond the BMP, samples of text, deleted data."""
 
 import json
 import re
@@ -16,7 +16,7 @@ def page_data(page):
     return json.loads(re.search(r'type="application/json">(.*?)</script>', text, re.S)[1].replace("\\u003c", "<"))
 
 
-def test_pages_tell_the_size_of_models_that_no_file_has(digits, images):
+def test_pages_show_the_size_of_models_in_memory(digits, images):
     model = anybit.quantize(digits, "int8", calibration=images[:10])
     assert model.path is None and model.inspect().path == "" and model.inspect().file_bytes == len(model.to_bytes())
     report = page_data(model.report.page())
@@ -32,7 +32,7 @@ def test_rules_for_any_name(name):
     plain = name.replace("\udcff", "Z")
     nodes = [helper.make_node("MatMul", ["x", "w"], ["h"], name=plain), helper.make_node("MatMul", ["h", "w"], ["y"], name="other")]
     model = model_of(nodes, [("x", [1, 64])], [("y", [1, 64])], [weight]).SerializeToString()
-    model = model.replace(plain.encode(), name.encode("utf-8", "surrogateescape"))  # bytes that are no UTF-8 come back the same
+    model = model.replace(plain.encode(), name.encode("utf-8", "surrogateescape"))  # invalid UTF-8 is preserved
     made = anybit.Quantizer().set_global("w8").set_module_name(name, None).quantize(model)
     assert {node.name: node.outcome for node in made.report.nodes} == {name: "float", "other": "weights only"}
 
@@ -51,7 +51,7 @@ def test_samples_of_text():
         anybit.calibrate(model, {"s": "texts.npy"})
 
 
-def test_quantizing_weights_that_are_gone_is_an_error(tmp_path):
+def test_quantizing_deleted_weights_is_an_error(tmp_path):
     weight = np.random.default_rng(0).standard_normal((512, 512)).astype(np.float32)
     made = model_of([helper.make_node("MatMul", ["x", "w"], ["y"])], [("x", [1, 512])], [("y", [1, 512])], [("w", weight)])
     onnx.save(made, tmp_path / "net.onnx", save_as_external_data=True, location="net.data", size_threshold=0)
@@ -72,14 +72,14 @@ def test_arms_keywords(digits, images):
         quantizer.quantize(digits, images[:10], target="nnpa")
 
 
-def test_inputs_may_be_called_as_parameters_are():
+def test_inputs_may_have_names_of_parameters():
     model = model_of([helper.make_node("Add", ["inputs", "mask"], ["y"])], [("inputs", [2]), ("mask", [2])], [("y", [2])])
     session = anybit.Session(model)
     one = np.ones(2, np.float32)
     assert session.run(inputs=one, mask=one)["y"].tolist() == [2, 2]
 
 
-def test_what_is_no_model_is_refused(digits):
+def test_values_that_are_not_models_are_rejected(digits):
     with pytest.raises(anybit.InvalidArgument, match="is a class"):
         anybit.load(onnx.ModelProto)
     with open(digits, "rb") as file:
@@ -87,7 +87,7 @@ def test_what_is_no_model_is_refused(digits):
     assert anybit.load(memoryview(data)[::2]).opset == anybit.load(digits).opset
 
 
-def test_the_cosine_of_what_is_lost_is_no_number():
+def test_the_cosine_of_a_lost_output_is_nan():
     model, other = (model_of([helper.make_node(op, ["x", "x"], ["y"])], [("x", [1, 4])], [("y", [1, 4])]) for op in ("Mul", "Add"))
     compared = anybit.compare(model, other, np.full((1, 4), np.inf, np.float32) * np.array([1, -1, 1, -1], np.float32))
     assert np.isnan(compared.outputs[0].cosine) and compared.outputs[0].signal_to_noise == -np.inf

@@ -1,4 +1,4 @@
-"""Variables of a session: initializers that are read and written between runs, beside the model with constants."""
+"""Variables of a session: initializers that are read and written between runs, compared with constants."""
 
 import threading
 
@@ -24,13 +24,13 @@ def with_values(digits, values):
 
 
 def other_values(session, seed):
-    """Near those that it has, so that variances stay positive."""
+    """Values close to the original ones, so that variances stay positive."""
     rng = np.random.default_rng(seed)
     return {port.name: (session.get_variable(port.name) * rng.uniform(0.5, 1.5, port.shape)).astype(np.float32)
             for port in session.variables}
 
 
-def test_all_weights_of_the_digits_written_give_the_model_with_these_weights(digits, images):
+def test_writing_all_weights_gives_the_model_with_these_weights(digits, images):
     session = anybit.Session(digits, variables=trained(digits))
     assert [port.name for port in session.variables] == trained(digits)
     first = session.run(images)["logits"]
@@ -49,7 +49,7 @@ def test_all_weights_of_the_digits_written_give_the_model_with_these_weights(dig
     np.testing.assert_array_equal(session.run(images)["logits"], first)
 
 
-def test_what_is_read_and_what_was_given_belong_to_the_caller(digits, images):
+def test_read_and_written_arrays_are_owned_by_the_caller(digits, images):
     session = anybit.Session(digits, variables=["head/linear.bias"])
     given = np.ones(10, np.float32)
     session.set_variable("head/linear.bias", given)
@@ -69,7 +69,7 @@ def test_what_is_read_and_what_was_given_belong_to_the_caller(digits, images):
      ["no variable 'head/linear.bais'", "did you mean 'head/linear.bias'?"]),
     (3, np.zeros(10, np.float32), anybit.errors.InvalidType, ["name=3"]),
 ])
-def test_a_wrong_write_says_what_would_be_right(digits, name, value, kind, words):
+def test_a_wrong_write_gives_a_hint(digits, name, value, kind, words):
     session = anybit.Session(digits, variables=["head/linear.bias"])
     before = session.get_variable("head/linear.bias")
     with pytest.raises(kind) as raised:

@@ -1,4 +1,4 @@
-// The executor for tests in Python, through plain C calls. Values are handles; the last error is a string.
+// The executor for Python tests, through plain C calls. Values are handles; the last error is a string.
 #include <cstring>
 #include <memory>
 #include <sstream>
@@ -59,7 +59,7 @@ EXPORT Loaded* executor_parse(const char* bytes, std::size_t size, int threads, 
                               int fuse) {
   return prepared(io::parse(Bytes::own(std::string(bytes, size))), threads, max_memory, fuse != 0).release();
 }
-// The bytes of the model in another opset (0: the newest); null if it cannot be.
+// The bytes of the model in another opset (0: the newest); null if that is not possible.
 EXPORT const char* model_raise(const char* bytes, std::size_t size, std::int64_t opset, std::size_t* length) {
   static thread_local std::string raised;
   auto model = io::parse(Bytes::own(std::string(bytes, size)));
@@ -72,8 +72,8 @@ EXPORT const char* model_raise(const char* bytes, std::size_t size, std::int64_t
   *length = raised.size();
   return raised.data();
 }
-// The bytes of the model after the passes that `only` names, one to a line; after all of them if it is empty.
-// What changed goes to `changes`: "name number", one to a line.
+// The bytes of the model after the passes in `only`, one per line; after all passes if it is empty. Writes
+// the changes to `changes`: "name number", one per line.
 EXPORT const char* model_prepare(const char* bytes, std::size_t size, const char* only, const char* keep,
                                  std::size_t* length, const char** changes) {
   static thread_local std::string prepared, told;
@@ -96,8 +96,8 @@ EXPORT const char* model_prepare(const char* bytes, std::size_t size, const char
   *changes = told.c_str();
   return prepared.data();
 }
-// Groups that the model's graph holds: "kind|node names|inputs|output", one to a line; names are apart by
-// blanks.
+// The recognized groups of the graph: "kind|node names|inputs|output", one per line; names are separated by
+// spaces.
 EXPORT const char* model_recognise(const char* bytes, std::size_t size) {
   static thread_local std::string text;
   auto model = io::parse(Bytes::own(std::string(bytes, size)));
@@ -120,7 +120,7 @@ EXPORT int executor_input_count(const Loaded* loaded) {
 EXPORT const char* executor_input_name(const Loaded* loaded, int i) {
   return loaded->executor->inputs()[static_cast<std::size_t>(i)].name.c_str();
 }
-// The operators of the steps that are left after fusion, one to a line.
+// The operators of the steps after fusion, one per line.
 EXPORT const char* executor_steps(const Loaded* loaded) {
   static thread_local std::string text;
   text.clear();
@@ -165,7 +165,7 @@ EXPORT ops::Datum* value_item(const ops::Datum* value, int i) {
   return new ops::Datum(value->sequence->items[static_cast<std::size_t>(i)]);
 }
 
-// By name; the outputs' handles go to `outputs`, as many as the model has. -1 on an error.
+// Runs with inputs by name; writes the handles of all outputs to `outputs`. -1 on an error.
 EXPORT int executor_run(const Loaded* loaded, const char* const* names, ops::Datum* const* values, int count,
                         ops::Datum** outputs, int capacity) {
   std::map<std::string, ops::Datum> inputs;
@@ -177,7 +177,7 @@ EXPORT int executor_run(const Loaded* loaded, const char* const* names, ops::Dat
   }
   return static_cast<int>(result->size());
 }
-// The nanoseconds of one run, without the calls around it; -1 on an error.
+// The nanoseconds of one run, without call overhead; -1 on an error.
 EXPORT std::int64_t executor_time(const Loaded* loaded, const char* const* names, ops::Datum* const* values,
                                   int count) {
   std::map<std::string, ops::Datum> inputs;

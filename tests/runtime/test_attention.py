@@ -45,7 +45,7 @@ def test_the_number_of_threads_does_not_change_a_bit():
     np.testing.assert_array_equal(one, many)
 
 
-def test_keys_that_pad_do_not_count():
+def test_padding_keys_are_ignored():
     random = np.random.default_rng(3)
     q, k, v = floats(random, 2, 3, 4, 8), floats(random, 2, 3, 9, 8), floats(random, 2, 3, 9, 8)
     lengths = np.array([5, 9], np.int64)
@@ -55,7 +55,7 @@ def test_keys_that_pad_do_not_count():
     np.testing.assert_allclose(got, attention(q, k, v, bias), rtol=1e-4, atol=1e-6)
 
 
-def test_shapes_that_do_not_fit_are_errors():
+def test_mismatched_shapes_are_errors():
     q = np.zeros((1, 2, 3, 4), np.float32)
     for k, v in [(np.zeros((1, 2, 3, 5)), np.zeros((1, 2, 3, 4))), (np.zeros((1, 3, 3, 4)), np.zeros((1, 3, 3, 4))),
                  (np.zeros((1, 2, 3, 4)), np.zeros((1, 2, 4, 4)))]:
@@ -104,7 +104,7 @@ def test_onnx_runtimes_attention_with_sizes_and_a_bias_of_the_scores():
 def test_quantized_attention(mask, per_column, kind):
     random = np.random.default_rng(6)
     width = 36
-    weight_range = (-64, 64) if kind == np.int8 else (0, 128)  # 7 bits: ONNX Runtime's sums saturate beyond
+    weight_range = (-64, 64) if kind == np.int8 else (0, 128)  # 7 bits: ONNX Runtime saturates beyond
     scale = random.uniform(0.001, 0.01, width if per_column else 1).astype(np.float32)
     inputs = [random.integers(0, 256, (2, 5, 16)).astype(np.uint8),
               random.integers(*weight_range, (16, width)).astype(kind), floats(random, width),
@@ -125,7 +125,7 @@ def test_multi_head_attention(heads_first, bias, mask):
     compare("MultiHeadAttention", inputs, domain=MICROSOFT, num_heads=3)
 
 
-def test_multi_head_attention_of_packed_inputs_is_that_of_plain_ones():
+def test_multi_head_attention_of_packed_and_separate_inputs_is_equal():
     random = np.random.default_rng(10)
     plain = [floats(random, 2, 5, 24) for _ in range(3)]
     q, k, v = (x.reshape(2, 5, 3, 8) for x in plain)

@@ -1,4 +1,4 @@
-"""Attributes that no schema has: of another kind, missing, with words that mean nothing. None is taken for one that is not there."""
+"""Invalid attributes: of the wrong type, missing, with unknown values. None is silently ignored."""
 import numpy as np
 import pytest
 from support.executing import ExecutorError
@@ -21,11 +21,11 @@ X = np.arange(36, dtype=np.float32).reshape(1, 1, 6, 6)
     ("MaxPool", [X], {"kernel_shape": [2, 2], "auto_pad": "SAME"}, "auto_pad is 'SAME'"),
     ("ConvTranspose", [X, X[:, :, :3, :3]], {"auto_pad": "zzz"}, "auto_pad is 'zzz'"),
 ], ids=str)
-def test_what_cannot_be_read_is_refused_by_name(op, inputs, attributes, told):
+def test_an_invalid_attribute_is_rejected_by_name(op, inputs, attributes, told):
     with pytest.raises(ExecutorError, match=told) as error:
         ours(model_of(op, inputs, opset=17, **attributes), inputs)
     assert f"({op})" in str(error.value)
 
 
-def test_empty_lists_and_words_are_taken():
+def test_empty_lists_and_strings_are_accepted():
     assert ours(model_of("Conv", [X, X[:, :, :1, :1]], opset=17, auto_pad=""), [X, X[:, :, :1, :1]])[0].shape == X.shape

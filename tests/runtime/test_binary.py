@@ -1,4 +1,4 @@
-"""Products of signs: what fusion makes of a binary input, a binary weight and a product, beside the unfused steps."""
+"""Binary GEMM: the fusion of a binary input, a binary weight and a linear operator, compared with the unfused steps."""
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
@@ -37,14 +37,14 @@ def same(model, x, **about):
     fused, plain = Executor(model, **about), Executor(model, fuse=False)
     assert fused.steps() == ["ai.anybit:BinaryMatMul"]
     expected, = plain.run({"x": x})
-    # Sums of the unfused steps are rounded: what counts is the size of their terms.
+    # Sums of the unfused steps are rounded: the tolerance is relative to their terms.
     np.testing.assert_allclose(fused.run({"x": x})[0], expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("op,transposed,bias", [("MatMul", False, False), ("Gemm", False, True), ("Gemm", True, False),
                                                 ("Gemm", True, True)])
 @pytest.mark.parametrize("depth,width", [(100, 70), (7, 3), (1300, 130)])
-def test_a_product_of_signs_is_that_of_the_decoded_tensors(op, transposed, bias, depth, width):
+def test_a_binary_gemm_matches_the_decoded_tensors(op, transposed, bias, depth, width):
     for rows in (1, 3, 40):
         x = np.random.default_rng(rows).standard_normal((rows, depth)).astype(np.float32)
         same(model_of(op, depth, width, transposed, bias), x, threads=2)
@@ -62,7 +62,7 @@ def test_batches_of_matrices_share_one_scale():
 
 
 @pytest.mark.parametrize("special", [0.0, -0.0, np.nan, np.inf, -np.inf])
-def test_special_values_have_the_sign_that_the_format_gives_them(special):
+def test_special_values_have_the_sign_of_the_format(special):
     x = np.random.default_rng(3).standard_normal((4, 100)).astype(np.float32)
     x[1, ::7] = special
     same(model_of(), x)
@@ -73,11 +73,11 @@ def test_special_values_have_the_sign_that_the_format_gives_them(special):
                                          ("binary scale=mean", "binary bipolar=false scale=mean"),
                                          ("binary scale=mean granularity=channel axis=0", "binary scale=mean"),
                                          ("ternary", "binary scale=mean")])
-def test_other_formats_are_left_alone(data, weight):
+def test_other_formats_are_not_fused(data, weight):
     assert "BinaryMatMul" not in names(Executor(model_of(data=data, weight=weight)))
 
 
-def test_a_quantized_input_that_others_use_is_still_made():
+def test_a_quantized_input_with_other_consumers_is_still_computed():
     model = model_of()
     model.graph.output.append(helper.make_tensor_value_info("q", TensorProto.FLOAT, None))
     executor = Executor(model)
@@ -87,7 +87,7 @@ def test_a_quantized_input_that_others_use_is_still_made():
         np.testing.assert_allclose(fused, plain, rtol=1e-5, atol=1e-4)
 
 
-def test_a_matrix_of_another_depth_is_refused():
+def test_a_matrix_of_another_depth_is_rejected():
     with pytest.raises(Exception, match="99"):
         Executor(model_of(shape=())).run({"x": np.ones(99, np.float32)})
     model = model_of()
@@ -96,7 +96,7 @@ def test_a_matrix_of_another_depth_is_refused():
         Executor(model).run({"x": np.ones((2, 99), np.float32)})
 
 
-def test_codes_of_the_wrong_length_are_refused_by_name():
+def test_codes_of_the_wrong_length_are_rejected_by_name():
     model = model_of()
     model.graph.initializer[0].CopyFrom(numpy_helper.from_array(np.zeros((100, 8), np.uint8), "codes"))
     with pytest.raises(Exception, match="bytes of packed data"):
@@ -126,7 +126,7 @@ def conv_of(channels=16, outputs=24, kernel=(3, 3), bias=True, **about):
     dict(), dict(pads=[1] * 4), dict(pads=[2, 0, 1, 3], strides=[2, 1], bias=False), dict(pads=[2] * 4, dilations=[2, 2]),
     dict(group=2, pads=[1] * 4), dict(kernel=(1, 1)), dict(channels=3, outputs=70, auto_pad="SAME_UPPER"),
     dict(kernel=(3,), pads=[1, 1]), dict(kernel=(2, 3, 2), pads=[1, 0, 1, 0, 1, 0]), dict(channels=150, pads=[1] * 4)])
-def test_a_convolution_of_signs_adds_nothing_for_padding(about):
+def test_padding_of_a_binary_convolution_counts_as_zero(about):
     model = conv_of(**about)
     fused = Executor(model, threads=2)
     assert fused.steps() == ["ai.anybit:BinaryConv"]
@@ -136,5 +136,5 @@ def test_a_convolution_of_signs_adds_nothing_for_padding(about):
     np.testing.assert_allclose(fused.run({"x": x})[0], expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
 
 
-def test_a_depthwise_convolution_is_left_alone():
+def test_a_depthwise_convolution_is_not_fused():
     assert "BinaryConv" not in names(Executor(conv_of(16, 16, group=16)))

@@ -1,4 +1,4 @@
-"""Casts between all types, and between floats and integers by scales, against ml_dtypes and ONNX Runtime."""
+"""Casts between all types, and quantization, compared with ml_dtypes and ONNX Runtime."""
 import ml_dtypes
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ E8M0 = np.dtype(ml_dtypes.float8_e8m0fnu)
 
 
 @pytest.mark.parametrize("source", NUMERIC, ids=str)
-def test_small_whole_numbers_are_themselves_in_every_type(source):
+def test_small_integers_are_exact_in_every_type(source):
     x = np.array([1, 0, 1, 1] if source == np.bool_ else [1, 1, 1, 1] if source == E8M0 else [1, 0, 1, 0]).astype(source)
     for target in NUMERIC:
         if target == E8M0 and 0 in x.astype(np.float32):
@@ -24,7 +24,7 @@ def test_small_whole_numbers_are_themselves_in_every_type(source):
 
 
 @pytest.mark.parametrize("target", SMALL, ids=str)
-def test_floats_to_small_floats_as_ml_dtypes_has_them(random, target):
+def test_floats_to_small_floats_match_ml_dtypes(random, target):
     x = (random.standard_normal(4000) * 10.0 ** random.uniform(-4, 4, 4000)).astype(np.float32)
     got, = run("Cast", [x], {"to": NUMBERS[target], "saturate": 0}, opset=23)
     np.testing.assert_array_equal(got.astype(np.float32), x.astype(target).astype(np.float32))
@@ -33,7 +33,7 @@ def test_floats_to_small_floats_as_ml_dtypes_has_them(random, target):
     np.testing.assert_array_equal(got.astype(np.float32), np.clip(x, -largest, largest).astype(target).astype(np.float32))
 
 
-def test_halves_round_to_even(random):
+def test_float16_rounds_half_to_even(random):
     x = random.integers(0, 2**32, 20000, dtype=np.uint32).view(np.float32)
     for target in (np.float16, ml_dtypes.bfloat16):
         with np.errstate(all="ignore"):
@@ -48,7 +48,7 @@ def test_integers_keep_their_low_bits(random):
         np.testing.assert_array_equal(run("Cast", [x], {"to": NUMBERS[np.dtype(target)]})[0], x.astype(target))
 
 
-def test_what_has_no_whole_number_does_not_crash():
+def test_casts_of_nan_and_infinity_to_integers_do_not_crash():
     x = np.array([np.nan, np.inf, -np.inf, 1e30, -1e30], np.float32)
     for target in (np.int8, np.int32, np.int64, np.uint64, ml_dtypes.int4):
         run("Cast", [x], {"to": NUMBERS[np.dtype(target)]})
@@ -76,7 +76,7 @@ def test_text_becomes_numbers_and_numbers_text():
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.int8, np.uint16, np.int16])
-def test_quantization_to_integers_as_onnx_runtime_does(random, kind):
+def test_quantization_to_integers_matches_onnx_runtime(random, kind):
     info = np.iinfo(kind)
     for shape, axis, size in [((3, 5, 7), 1, 5), ((4, 33), 1, 33), ((4, 33), 0, 4), ((70,), 0, None), ((2, 3), 0, None)]:
         scale = random.uniform(0.01, 1, () if size is None else size).astype(np.float32)
@@ -88,7 +88,7 @@ def test_quantization_to_integers_as_onnx_runtime_does(random, kind):
         np.testing.assert_array_equal(back, by_peer("DequantizeLinear", [got, scale, zero], {"axis": axis}, opset=21)[0])
 
 
-def test_blocks_may_be_short(random):
+def test_the_last_block_may_be_partial(random):
     x = random.standard_normal((3, 10, 4)).astype(np.float32)
     for axis in (0, 1, 2):
         for block in (1, 3, 4, 100):
@@ -106,7 +106,7 @@ def test_blocks_may_be_short(random):
         run("QuantizeLinear", [x, np.ones((3, 2, 4), np.float32)], {"axis": 1, "block_size": 4})
 
 
-def test_odd_values_quantize_to_something():
+def test_special_values_quantize_without_a_crash():
     x = np.array([np.nan, np.inf, -np.inf, 0, 1e38], np.float32)
     for scale in (0.0, 1e-38, 1.0, np.inf, np.nan):
         got, = run("QuantizeLinear", [x, np.float32(scale), np.uint8(3)])
@@ -131,13 +131,13 @@ def quantized_pair(random, kind, first, second):
 
 @pytest.mark.parametrize("op", ["QLinearAdd", "QLinearMul"])
 @pytest.mark.parametrize("kind", [np.uint8, np.int8])
-def test_arithmetic_of_quantized_pairs(random, op, kind):
+def test_binary_operators_on_quantized_tensors(random, op, kind):
     for shapes in [((3, 100), (3, 100)), ((2, 8, 5), (8, 1)), ((37,), ()), ((5, 7), (7,))]:
         inputs = [np.asarray(value) for value in quantized_pair(random, kind, *shapes)]
         got, = run(op, inputs, domain="com.microsoft")
         wanted, = by_peer(op, inputs, domain="com.microsoft")
         apart = np.abs(got.astype(int) - wanted.astype(int))
-        assert apart.max() <= 1 and np.mean(apart > 0) < 0.01  # it rounds the sum of products in another order
+        assert apart.max() <= 1 and np.mean(apart > 0) < 0.01  # it rounds in another order
 
 
 @pytest.mark.parametrize("op", ["QLinearSigmoid", "QLinearLeakyRelu", "QLinearSoftmax"])
@@ -156,7 +156,7 @@ def test_functions_of_quantized_tensors(random, op, kind):
         assert np.abs(got.astype(int) - wanted.astype(int)).max() <= 1
 
 
-def test_quantized_tensors_joined(random):
+def test_concatenation_of_quantized_tensors(random):
     parts = [random.integers(0, 256, (2, n, 3)).astype(np.uint8) for n in (1, 4, 2)]
     inputs = [np.float32(0.05), np.uint8(100)]
     for part in parts:

@@ -1,4 +1,4 @@
-"""ai.onnx.ml: trees, linear models, labels and features, against ONNX Runtime."""
+"""ai.onnx.ml: trees, linear models, labels and features, compared with ONNX Runtime."""
 import numpy as np
 import onnxruntime
 import pytest
@@ -52,7 +52,7 @@ def test_trees_classify_as_onnx_runtime_does(transform, labels, voted, negative)
     node = helper.make_node("TreeEnsembleClassifier", ["x"], ["y", "z"], domain=ML, post_transform=transform,
                             classlabels_strings=[f"c{i}" for i in range(labels)], **attributes)
     made = model(node, [("x", TensorProto.FLOAT)], [("y", TensorProto.STRING), ("z", TensorProto.FLOAT)])
-    # Of two classes with votes for both, ONNX Runtime takes the second whenever its score is positive; ONNX says the top.
+    # With two classes and votes for both, ONNX Runtime selects the second if its score is positive; ONNX the highest.
     agree(made, {"x": rng.normal(size=(50, 4)).astype(np.float32)}, first=1 if voted == (0, 1) else 0)
 
 
@@ -94,7 +94,7 @@ def test_linear_regressors_and_features_agree_with_onnx_runtime():
         agree(made, {"x": x})
 
 
-def test_label_encoders_of_all_versions_map_by_their_tables():
+def test_label_encoders_of_all_versions_use_their_tables():
     words = np.array(["b", "a", "c"], dtype=object)
     node = helper.make_node("LabelEncoder", ["x"], ["y"], domain=ML, keys_strings=["a", "b"], values_int64s=[5, 6],
                             default_int64=-3)
@@ -105,7 +105,7 @@ def test_label_encoders_of_all_versions_map_by_their_tables():
     assert Executor(made).run({"x": words})[0].tolist() == [1, 0, -3]
 
 
-def test_a_tree_that_bites_its_tail_is_refused():
+def test_a_cyclic_tree_is_rejected():
     node = helper.make_node("TreeEnsembleRegressor", ["x"], ["y"], domain=ML, n_targets=1, nodes_treeids=[0, 0],
                             nodes_nodeids=[0, 1], nodes_featureids=[0, 0], nodes_modes=["BRANCH_LEQ", "BRANCH_LEQ"],
                             nodes_values=[0.0, 0.0], nodes_truenodeids=[1, 0], nodes_falsenodeids=[1, 0])
@@ -114,7 +114,7 @@ def test_a_tree_that_bites_its_tail_is_refused():
         Executor(made).run({"x": np.zeros((1, 1), np.float32)})
 
 
-def test_outputs_that_nobody_names_do_not_share_memory():
+def test_unnamed_outputs_do_not_share_memory():
     made = helper.make_node("LinearClassifier", ["x"], ["", "", "z"], domain=ML, coefficients=[1.0, 2.0],
                             classlabels_strings=["a" * 100, "b" * 100])
     executor = Executor(model(made, [("x", TensorProto.FLOAT)], [("z", TensorProto.FLOAT)]))

@@ -1,4 +1,4 @@
-"""If, Loop, Scan and SequenceMap with nested bodies, captured values and functions, against ONNX Runtime."""
+"""If, Loop, Scan and SequenceMap with nested bodies, captured values and functions, compared with ONNX Runtime."""
 import numpy as np
 import onnx
 import onnxruntime
@@ -58,7 +58,7 @@ def test_a_loop_in_an_if_in_a_loop_captures_values_of_two_levels(trips, go):
     assert stacked.shape[0] == 0 and stacked.dtype == np.float32
 
 
-def test_a_loop_ends_when_its_condition_does_and_keeps_each_iteration_apart():
+def test_a_loop_ends_with_its_condition_and_separates_iterations():
     model = parse("""
       main (float[n] x) => (float[n] last, int64[k] seen, float[k, n] states) {
         trips = Constant <value = int64 {100}> ()
@@ -138,7 +138,7 @@ def test_sequences_are_carried_through_loops_and_mapped():
     agree(model, {"x": np.array([1, 2], np.float32), "trips": np.array(3, np.int64)})
 
 
-def test_errors_inside_a_body_name_the_way_there():
+def test_errors_in_a_body_name_its_path():
     model = parse("""
       main (float[n] x, int64 trips) => (float[m] y) {
         y = Loop(trips, , x) <body = body (int64 i, bool c, float[k] s) => (bool c2, float[l] s2) {

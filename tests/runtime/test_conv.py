@@ -1,4 +1,4 @@
-"""Convolutions against ONNX Runtime, on random shapes."""
+"""Convolutions compared with ONNX Runtime on random shapes."""
 import numpy as np
 import onnxruntime
 import pytest
@@ -45,7 +45,7 @@ def random_conv(random, axes):
     else:
         attributes["auto_pad"] = str(padding)
         if padding != "VALID":
-            attributes["dilations"] = [1] * axes  # ONNX Runtime takes no others with it
+            attributes["dilations"] = [1] * axes  # ONNX Runtime supports no others here
     space = [int(s) for s in random.integers(9, 20, axes)]
     x = random.standard_normal([int(random.integers(1, 4)), channels, *space], np.float32)
     w = random.standard_normal([outputs, channels // groups, *kernel], np.float32)
@@ -54,7 +54,7 @@ def random_conv(random, axes):
 
 @pytest.mark.parametrize("axes", [1, 2, 3])
 @pytest.mark.parametrize("number", range(12))
-def test_convolution_is_that_of_onnx_runtime(axes, number):
+def test_convolution_matches_onnx_runtime(axes, number):
     random = np.random.default_rng([SEED, axes, number])
     x, w, attributes = random_conv(random, axes)
     bias = random.standard_normal(w.shape[0], np.float32)
@@ -67,7 +67,7 @@ def test_convolution_is_that_of_onnx_runtime(axes, number):
     np.testing.assert_array_equal(one.run([x])[0], two.run([x])[0])
 
 
-def test_weights_that_are_computed_are_fine_too():
+def test_computed_weights_are_supported():
     random = np.random.default_rng(SEED)
     x, w = random.standard_normal((2, 8, 9, 9), np.float32), random.standard_normal((16, 8, 3, 3), np.float32)
     model = model_of([helper.make_node("Conv", ["x", "w"], ["y"])],
@@ -93,7 +93,7 @@ def test_activations_and_sums_are_fused(activation, parameters, channels, sum):
     close(Executor(model).run(feeds)[0], reference(model, feeds)[0], 1e-5)
 
 
-def test_a_chain_stays_in_blocks_and_sums_do_not_spoil_what_others_read():
+def test_a_chain_keeps_the_blocked_layout_and_sums_do_not_overwrite_shared_values():
     random = np.random.default_rng(SEED)
     x = random.standard_normal((1, 16, 12, 12), np.float32)
     constants = {f"w{i}": random.standard_normal((16, 16, 3, 3), np.float32) / 12 for i in range(3)}
@@ -118,7 +118,7 @@ TRANSPOSED = [  # channels, outputs, groups, attributes
 
 @pytest.mark.parametrize("number", range(len(TRANSPOSED)))
 @pytest.mark.parametrize("constant", [True, False])
-def test_transposed_convolution_is_that_of_onnx_runtime(number, constant):
+def test_transposed_convolution_matches_onnx_runtime(number, constant):
     random = np.random.default_rng([SEED, number])
     channels, outputs, groups, attributes = TRANSPOSED[number]
     x = random.standard_normal((2, channels, *[11, 10, 9][:len(attributes["kernel_shape"])]), np.float32)
@@ -139,7 +139,7 @@ def test_transposed_convolution_is_that_of_onnx_runtime(number, constant):
     ({"dilations": [1 << 40, 1]}, (1, 8, 5, 5), (8, 8, 3, 3)), ({}, (1, 8, 2, 5), (8, 8, 3, 3)), ({}, (1, 7, 5, 5), (8, 8, 3, 3)),
     ({"kernel_shape": [2, 2]}, (1, 8, 5, 5), (8, 8, 3, 3)), ({"kernel_shape": [3]}, (1, 8, 5, 5), (8, 8, 3, 3)),
     ({}, (1, 8, 5, 5), (8, 8, 3)), ({}, (1, 0, 5, 5), (8, 0, 3, 3))])
-def test_what_does_not_fit_is_an_error(attributes, shape, weight):
+def test_mismatched_inputs_are_an_error(attributes, shape, weight):
     model = model_of([helper.make_node("Conv", ["x", "w"], ["y"], **attributes)],
                      [("x", TensorProto.FLOAT, None)], [("y", TensorProto.FLOAT)], {"w": np.zeros(weight, np.float32)})
     with pytest.raises(ExecutorError):

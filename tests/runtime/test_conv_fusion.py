@@ -1,4 +1,4 @@
-"""What follows a convolution becomes part of it, and nothing changes."""
+"""Epilogues are fused into convolutions without changing results."""
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
@@ -56,7 +56,7 @@ GRAPHS = {
 
 
 @pytest.mark.parametrize("name", GRAPHS)
-def test_fused_graphs_give_what_onnx_runtime_gives(name):
+def test_fused_graphs_match_onnx_runtime(name):
     random = np.random.default_rng(SEED)
     nodes, steps = GRAPHS[name]
     x = random.standard_normal((2, 16, 12, 12), np.float32)
@@ -71,7 +71,7 @@ def test_fused_graphs_give_what_onnx_runtime_gives(name):
             close(executor.run([x])[0], wanted, 1e-5)
 
 
-def test_a_value_that_leaves_the_model_is_not_fused_away():
+def test_a_model_output_is_not_fused_away():
     random = np.random.default_rng(SEED)
     x = random.standard_normal((1, 16, 12, 12), np.float32)
     model = model_of([conv("x", "a"), node("Relu", ["a"], ["y"])], [("x", TensorProto.FLOAT, x.shape)],
@@ -81,7 +81,7 @@ def test_a_value_that_leaves_the_model_is_not_fused_away():
 
 
 def dynamic_conv(random, channels, outputs, groups, kernel, scale_shape, bias_shape, behind=(), axes=2):
-    """x → DynamicQuantizeLinear → ConvInteger → Cast → Mul by the scales → Add of a bias, as dynamic quantization writes it."""
+    """x → DynamicQuantizeLinear → ConvInteger → Cast → Mul by the scales → Add of a bias, the pattern of dynamic quantization."""
     kinds = {np.uint8: TensorProto.UINT8, np.int8: TensorProto.INT8}
     kind = random.choice(list(kinds))
     limits = np.iinfo(kind)
@@ -108,7 +108,7 @@ DYNAMIC = {  # channels, outputs, groups, kernel, shapes of scale and bias
 
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("name", DYNAMIC)
-def test_scales_and_bias_of_a_dynamic_convolution_are_part_of_it_to_the_bit(name, threads):
+def test_scales_and_bias_of_a_dynamic_convolution_are_fused_bit_identically(name, threads):
     model, x = dynamic_conv(np.random.default_rng(SEED), *DYNAMIC[name])
     fused = Executor(model, threads=threads)
     assert fused.steps() == [":DynamicQuantizeLinear", "ai.anybit:ConvIntegerToFloat"]
@@ -124,7 +124,7 @@ def test_dynamic_convolutions_of_other_ranks_are_fused_as_well(axes):
 
 @pytest.mark.parametrize("op, attributes", [("Relu", {}), ("HardSwish", {}), ("Sigmoid", {}), ("LeakyRelu", {"alpha": 0.2}),
                                             ("HardSigmoid", {"alpha": 0.3}), ("Tanh", {})])
-def test_an_activation_behind_a_dynamic_convolution_is_part_of_it(op, attributes):
+def test_an_activation_after_a_dynamic_convolution_is_fused(op, attributes):
     behind = [node(op, ["n"], ["a"], **attributes)]
     model, x = dynamic_conv(np.random.default_rng(SEED), 16, 16, 16, 3, (16, 1, 1), (16, 1, 1), behind)
     assert Executor(model).steps() == [":DynamicQuantizeLinear", "ai.anybit:ConvIntegerToFloat"]
@@ -132,15 +132,15 @@ def test_an_activation_behind_a_dynamic_convolution_is_part_of_it(op, attributes
 
 
 @pytest.mark.parametrize("scale, bias", [((11,), (16, 1, 1)), ((16, 1, 1), (11,)), ((1, 1, 16, 1, 1), (16, 1, 1))])
-def test_numbers_that_lie_otherwise_over_a_dynamic_convolution_stay_apart(scale, bias):
+def test_scales_and_biases_of_other_shapes_are_not_fused_into_a_dynamic_convolution(scale, bias):
     model, x = dynamic_conv(np.random.default_rng(SEED), 16, 16, 1, 3, scale, bias)
     np.testing.assert_array_equal(Executor(model).run([x])[0], Executor(model, fuse=False).run([x])[0])
     assert ":Mul" in Executor(model).steps() or ":Add" in Executor(model).steps()
 
 
 @pytest.mark.parametrize("channels", [12, 16])
-def test_dynamic_codes_of_a_convolution_are_those_of_its_numbers(channels):
-    """In whatever order the convolution left them; channels that pad it count for nothing."""
+def test_dynamic_quantization_of_a_convolution_output_matches_its_values(channels):
+    """In any output layout of the convolution; padding channels are ignored."""
     random = np.random.default_rng(SEED)
     x, w = random.standard_normal((2, 5, 9, 9), np.float32), random.standard_normal((channels, 5, 3, 3), np.float32)
     nodes = [conv("x", "c", "w0", "b"), node("DynamicQuantizeLinear", ["c"], ["q", "s", "z"])]

@@ -1,4 +1,4 @@
-"""Operators on single elements and on pairs that broadcast, against numpy, ml_dtypes and ONNX Runtime."""
+"""Unary and binary elementwise operators with broadcasting, compared with numpy, ml_dtypes and ONNX Runtime."""
 import math
 
 import ml_dtypes
@@ -17,7 +17,7 @@ SHAPES = [((), ()), ((5,), (5,)), ((3, 4), ()), ((2, 3, 4), (4,)), ((2, 3, 4, 5)
 
 
 def model(op, inputs, attributes=None, outputs=1, opset=22, domain="", constants=None):
-    """A model of one node. `inputs`: arrays, or None for those left out; those in `constants` are initializers."""
+    """A model of one node. `inputs`: arrays, or None for missing ones; those in `constants` are initializers."""
     constants = constants or ()
     names = [f"i{i}" if value is not None else "" for i, value in enumerate(inputs)]
     node = helper.make_node(op, names, [f"o{i}" for i in range(outputs)], domain=domain, **(attributes or {}))
@@ -62,7 +62,7 @@ def random():
 
 @pytest.mark.parametrize("op, exact", [("Add", np.add), ("Sub", np.subtract), ("Mul", np.multiply),
                                        ("Max", np.maximum), ("Min", np.minimum)])
-def test_pairs_broadcast_as_numpy_does(random, op, exact):
+def test_binary_operators_broadcast_like_numpy(random, op, exact):
     for kind in FLOATS + INTEGERS:
         for first, second in SHAPES:
             a, b = numbers(random, first, kind), numbers(random, second, kind)
@@ -91,7 +91,7 @@ def test_integers_divide_toward_zero_and_wrap(kind):
     assert got.tolist()[3:] == [0, 0]
 
 
-def test_mod_takes_either_sign(random):
+def test_mod_supports_both_signs(random):
     for kind in [np.int8, np.int32, np.int64, np.float32]:
         a, b = numbers(random, (50,), kind, -100, 100), numbers(random, (50,), kind, 1, 9) * random.choice([-1, 1], 50).astype(kind)
         np.testing.assert_allclose(run("Mod", [a, b])[0], np.mod(a, b), rtol=1e-5)
@@ -108,7 +108,7 @@ def test_powers_of_mixed_types(random):
         np.testing.assert_allclose(run("Pow", [a, np.float32(exponent)])[0], a ** np.float32(exponent), rtol=1e-6)
 
 
-def test_comparisons_and_where_take_every_type(random):
+def test_comparisons_and_where_support_every_type(random):
     a = np.array(["a", "b", "c"], object)
     b = np.array("b", object)
     assert Executor(string_model("Equal")).run({"a": a, "b": b})[0].tolist() == [False, True, False]
@@ -129,7 +129,7 @@ def string_model(op):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=10)
 
 
-def test_the_old_broadcast_begins_at_an_axis(random):
+def test_the_broadcasting_of_old_opsets_starts_at_an_axis(random):
     a, b = numbers(random, (2, 3, 4), np.float32), numbers(random, (3,), np.float32)
     got, = run("Add", [a, b], {"broadcast": 1, "axis": 1}, opset=6)
     np.testing.assert_array_equal(got, a + b[:, None])
@@ -150,7 +150,7 @@ UNARY = {
 
 
 @pytest.mark.parametrize("op", UNARY)
-def test_functions_of_one_element(random, op):
+def test_unary_operators(random, op):
     for kind, tolerance in zip(FLOATS, (4e-7, 1e-14, 1e-3, 8e-3)):
         x = numbers(random, (3, 37), kind)
         got, = run(op, [x])
@@ -170,7 +170,7 @@ def test_clip_of_every_version_and_type(random):
     np.testing.assert_array_equal(run("Clip", [x], {"min": -1.0}, opset=6)[0], np.maximum(x, -1))
 
 
-def test_bounds_that_are_left_out_cut_infinity_to_the_last_number():
+def test_missing_bounds_clamp_infinity_to_the_largest_number():
     for kind, last in zip(FLOATS, (np.finfo(np.float32).max, np.finfo(np.float64).max, 65504, 2.0**127 * (2 - 2.0**-7))):
         x = np.array([-np.inf, -1, np.nan, 2, np.inf], kind)
         np.testing.assert_array_equal(run("Clip", [x])[0].astype(np.float64), [-last, -1, np.nan, 2, last])
@@ -179,7 +179,7 @@ def test_bounds_that_are_left_out_cut_infinity_to_the_last_number():
 
 
 @pytest.mark.parametrize("op, attributes", [("Shrink", {"lambd": 0.5, "bias": 1.0}), ("ThresholdedRelu", {"alpha": 0.5})])
-def test_what_is_not_beyond_a_bound_is_zero(op, attributes):
+def test_values_within_the_threshold_are_zero(op, attributes):
     x = np.array([-np.inf, -1, -0.25, 0, np.nan, 0.25, 2, np.inf], np.float32)
     for kind in FLOATS:
         got, = run(op, [x.astype(kind)], attributes)
@@ -195,7 +195,7 @@ def test_the_gelus_of_onnx_runtime(random, op, attributes):
     np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6)
 
 
-def test_running_sums_and_triangles(random):
+def test_cumulative_sums_and_triangles(random):
     x = numbers(random, (3, 4, 5), np.float32)
     np.testing.assert_allclose(run("CumSum", [x, np.array(-2)])[0], np.cumsum(x, axis=1), rtol=1e-5, atol=1e-6)
     assert run("CumSum", [np.arange(4), np.array(0)], {"exclusive": 1, "reverse": 1})[0].tolist() == [6, 5, 3, 0]
@@ -206,7 +206,7 @@ def test_running_sums_and_triangles(random):
         run("CumSum", [x, np.array(3)])
 
 
-def test_wrong_inputs_are_told(random):
+def test_wrong_inputs_are_reported(random):
     a, b = numbers(random, (2, 3), np.float32), numbers(random, (4,), np.float32)
     with pytest.raises(ExecutorError, match=r"\[2, 3\] and \[4\]"):
         run("Add", [a, b])
@@ -217,7 +217,7 @@ def test_wrong_inputs_are_told(random):
 
 
 def after_convolution(op, other, channels, attributes=None, constant=True, first=True):
-    """x → Conv (whose result may lie in blocks of channels) → op with `other` → Conv."""
+    """x → Conv (whose output may have a blocked layout) → op with `other` → Conv."""
     weights = lambda name, shape: numpy_helper.from_array(np.linspace(-1, 1, int(np.prod(shape)), dtype=np.float32).reshape(shape), name)
     held = [weights("w", (channels, 3, 3, 3)), weights("v", (5, channels, 1, 1))]
     ports = [helper.make_tensor_value_info("x", TensorProto.FLOAT, None)]
@@ -238,7 +238,7 @@ def after_convolution(op, other, channels, attributes=None, constant=True, first
 def agree_with_peer(proto, inputs):
     wanted = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, inputs)
     executor = Executor(proto)
-    for _ in range(3):  # the first run plans the memory of the others
+    for _ in range(3):  # the first run plans the memory of later runs
         for got, other in zip(executor.run(inputs), wanted):
             np.testing.assert_allclose(got, other, rtol=2e-4, atol=2e-4 * np.abs(other[np.isfinite(other)]).max())
 
@@ -246,7 +246,7 @@ def agree_with_peer(proto, inputs):
 @pytest.mark.parametrize("channels", [8, 16, 13])
 @pytest.mark.parametrize("shape", [(), (1,), (-1, 1, 1), (1, -1, 1, 1), (2, -1, 1, 1), (2, 1, 6, 7), (6, 7), (2, -1, 6, 7),
                                    (1, 1, 1, 7), (2, 1, 1, 1)])
-def test_pairs_after_a_convolution(random, channels, shape):
+def test_binary_operators_after_a_convolution(random, channels, shape):
     shape = tuple(channels if size < 0 else size for size in shape)
     x, other = numbers(random, (2, 3, 6, 7), np.float32), numbers(random, shape, np.float32, 1, 3)
     agree_with_peer(after_convolution("Div", other, channels), {"x": x})
@@ -257,6 +257,6 @@ def test_pairs_after_a_convolution(random, channels, shape):
 @pytest.mark.parametrize("op, attributes", [("Sigmoid", {}), ("HardSwish", {}), ("Clip", {}), ("Exp", {}), ("LeakyRelu", {"alpha": 0.3}),
                                             ("Softplus", {}), ("Gelu", {}), ("Abs", {})])
 @pytest.mark.parametrize("channels", [8, 13])
-def test_functions_after_a_convolution(random, op, attributes, channels):
+def test_unary_operators_after_a_convolution(random, op, attributes, channels):
     x = numbers(random, (2, 3, 6, 7), np.float32, -1, 1)
     agree_with_peer(after_convolution(op, None, channels, attributes), {"x": x})

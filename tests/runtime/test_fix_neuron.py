@@ -1,4 +1,4 @@
-"""AMD's operators for MX and block floating point, beside our own operator on the same format."""
+"""AMD's operators for MX and block floating point, compared with anybit's operator on the same format."""
 import numpy as np
 import pytest
 from support.executing import ExecutorError
@@ -23,7 +23,7 @@ def quantized(text, x):
 @pytest.mark.parametrize("op,domain", MX)
 @pytest.mark.parametrize("element", ["fp8_e5m2", "fp8_e4m3", "fp6_e3m2", "fp6_e2m3", "fp4_e2m1", "int8"])
 @pytest.mark.parametrize("rounding", [0, 1, 2])
-def test_mx_is_the_format_of_that_element_in_quarks_profile(op, domain, element, rounding):
+def test_mx_matches_the_format_in_quarks_profile(op, domain, element, rounding):
     x = values()
     model = model_of(op, [x], domain=domain, element_dtype=element, axis=1, block_size=16, rounding_mode=rounding)
     wanted = quantized(f"mx{element} profile=quark rounding_mode={rounding} axis=1 block_size=16", x)
@@ -33,13 +33,13 @@ def test_mx_is_the_format_of_that_element_in_quarks_profile(op, domain, element,
 
 @pytest.mark.parametrize("op,domain", BFP)
 @pytest.mark.parametrize("rounding", [0, 1, 2])
-def test_bfp_of_16_bits_has_a_sign_and_7_bits_beside_the_shared_exponent(op, domain, rounding):
+def test_bfp16_has_a_sign_and_7_bits_with_the_shared_exponent(op, domain, rounding):
     x = values()
     model = model_of(op, [x], domain=domain, bfp_method="to_bfp", axis=1, bit_width=16, block_size=8,
                      rounding_mode=rounding)
     got = ours(model, [x])[0]
     np.testing.assert_array_equal(got, quantized(f"bfp16 axis=1 block_size=8 rounding={ROUNDINGS[rounding]}", x))
-    for block in np.moveaxis(got, 1, 2).reshape(-1, 8):  # every value is a multiple of 1/128 of a power above the largest
+    for block in np.moveaxis(got, 1, 2).reshape(-1, 8):  # every value is a multiple of 1/128 of the next power of two above the largest
         step = np.exp2(np.floor(np.log2(np.abs(block).max())) + 1) / 128
         assert (block / step == np.round(block / step)).all()
 
@@ -59,7 +59,7 @@ def test_int8_by_hand():
     ("BFPFixNeuron", dict(bit_width=8), "bit_width is 8"),
     ("MXFixNeuron", dict(axis=7), "axis"),
 ])
-def test_what_is_not_known_is_refused(op, attributes, message):
+def test_unknown_values_are_rejected(op, attributes, message):
     x = values()
     with pytest.raises(ExecutorError, match=message):
         ours(model_of(op, [x], domain="com.vai.quantize", **attributes), [x])

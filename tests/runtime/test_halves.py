@@ -1,4 +1,4 @@
-"""Products in float16 and bfloat16 between Casts, and Casts through small floats, have the bits of the nodes by themselves."""
+"""Linear operators in float16 and bfloat16 between Casts, and Casts through small floats: fused and unfused are bit-identical."""
 import ml_dtypes
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def model_of(nodes, inputs, outputs, constants=None, opset=21):
 
 
 def check_bits(model, feeds, steps):
-    """Fused as `steps` says, and the same bits as without fusion."""
+    """Fusion gives `steps`, and results are bit-identical to those without fusion."""
     fused = Executor(model)
     assert sorted(step.split(":")[1] for step in fused.steps()) == sorted(steps)
     for got, wanted in zip(fused.run(feeds), Executor(model, fuse=False).run(feeds)):
@@ -31,7 +31,7 @@ def check_bits(model, feeds, steps):
 
 
 @pytest.mark.parametrize("kind", HALVES)
-def test_products_that_share_a_cast_are_computed_in_float32(kind):
+def test_linear_operators_that_share_a_cast_are_computed_in_float32(kind):
     rng = np.random.default_rng(SEED)
     x = rng.standard_normal((3, 20)).astype(np.float32)
     constants = {f"w{i}": rng.standard_normal((20, 5)).astype(HALVES[kind]) for i in range(3)}
@@ -42,7 +42,7 @@ def test_products_that_share_a_cast_are_computed_in_float32(kind):
     check_bits(model, {"x": x}, ["CastThrough"] * 4 + ["MatMul"] * 3)
 
 
-def test_products_of_values_with_values_are_computed_in_float32():
+def test_matmuls_of_two_activations_are_computed_in_float32():
     rng = np.random.default_rng(SEED)
     feeds = {"a": rng.standard_normal((2, 4, 6)).astype(np.float32), "b": rng.standard_normal((2, 6, 5)).astype(np.float32)}
     nodes = [cast("a", "ah", TensorProto.FLOAT16), cast("b", "bh", TensorProto.FLOAT16),
@@ -50,7 +50,7 @@ def test_products_of_values_with_values_are_computed_in_float32():
     check_bits(model_of(nodes, feeds, {"y": TensorProto.FLOAT}), feeds, ["CastThrough"] * 3 + ["MatMul"])
 
 
-def test_a_cast_that_others_need_stays_and_so_do_its_products():
+def test_a_cast_with_other_consumers_stays_and_so_do_its_linear_operators():
     rng = np.random.default_rng(SEED)
     x, w = rng.standard_normal((3, 20)).astype(np.float32), rng.standard_normal((20, 5)).astype(np.float16)
     nodes = [cast("x", "h", TensorProto.FLOAT16), helper.make_node("Neg", ["h"], ["n"]),
@@ -60,7 +60,7 @@ def test_a_cast_that_others_need_stays_and_so_do_its_products():
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.uint8, np.float64, np.float16, np.bool_])
-def test_what_is_cast_may_be_of_any_type(dtype):
+def test_the_input_of_a_cast_may_have_any_type(dtype):
     x = (np.arange(12).reshape(3, 4) * 1000.0 % 257).astype(dtype)
     w = np.random.default_rng(SEED).standard_normal((4, 5)).astype(np.float16)
     nodes = [cast("x", "h", TensorProto.FLOAT16), helper.make_node("MatMul", ["h", "w"], ["p"]), cast("p", "y", TensorProto.FLOAT)]
@@ -77,7 +77,7 @@ def test_text_may_be_cast():
 
 @pytest.mark.parametrize("kind", sorted(SMALL))
 @pytest.mark.parametrize("saturate", [0, 1])
-def test_values_go_through_a_small_float_in_one_pass(kind, saturate):
+def test_a_cast_through_a_small_float_is_one_pass(kind, saturate):
     rng = np.random.default_rng(SEED)
     x = rng.integers(0, 2**32, 3000, dtype=np.uint32).view(np.float32)
     x[:8] = [0, -0.0, np.inf, -np.inf, np.nan, 1e-45, 3e38, -65520]

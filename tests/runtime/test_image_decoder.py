@@ -1,4 +1,4 @@
-"""ImageDecoder: files that are whole, broken, or claim more than they hold. tests/images has every format."""
+"""ImageDecoder: valid and broken files, and files with exaggerated sizes. tests/images covers every format."""
 import io
 
 import numpy as np
@@ -33,14 +33,14 @@ def test_pixel_formats():
 
 @pytest.mark.parametrize("kind", ["PPM", "JPEG", "PNG", "BMP", "TIFF", "WebP", "JPEG2000"])
 def test_a_broken_file_gives_an_empty_image(kind):
-    """As the operator's text wants it, and never one with what memory held before."""
+    """As the specification requires, and never an image of uninitialized memory."""
     data = encoded(kind)
     for part in (data[:3], data[:len(data) // 2], data[:len(data) * 4 // 5]):
         assert decoded(part).shape == (0, 0, 3)
     assert decoded(data[:20], pixel_format="Grayscale").shape == (0, 0, 1)
 
 
-def test_claims_cost_nothing():
+def test_declared_sizes_allocate_nothing():
     assert decoded(b"P5 16000 16000 255\n").shape == (0, 0, 3)
     with pytest.raises(ExecutorError, match="60000 x 60000 pixels are too many"):
         decoded(b"P5 60000 60000 255\n")

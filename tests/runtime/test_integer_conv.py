@@ -1,4 +1,4 @@
-"""Integer convolutions against exact sums in numpy."""
+"""Integer convolutions compared with exact sums in numpy."""
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
@@ -10,7 +10,7 @@ TYPES = {np.uint8: TensorProto.UINT8, np.int8: TensorProto.INT8}
 
 
 def sums(x, w, x_zero, w_zero, groups, pads, strides, dilations):
-    """Exact: int64."""
+    """Exact, in int64."""
     x = np.pad(x.astype(np.int64) - x_zero, [(0, 0), (0, 0), (pads[0], pads[2]), (pads[1], pads[3])])
     w = w.astype(np.int64) - np.reshape(w_zero, (-1, 1, 1, 1))
     outputs, channels, kh, kw = w.shape
@@ -84,7 +84,7 @@ def test_sums_are_exact_and_requantized_once(x_kind, w_kind, number, constant):
 
 @pytest.mark.parametrize("w_kind, w_zero", [(np.uint8, 128), (np.int8, 0), (np.uint8, 0), (np.int8, 3)])
 @pytest.mark.parametrize("channels", [1, 3, 5, 8])
-def test_runs_of_any_length_with_any_zero_point_of_the_weights(w_kind, w_zero, channels):
+def test_rows_of_any_length_with_any_weight_zero_point(w_kind, w_zero, channels):
     random = np.random.default_rng([SEED, channels])
     x, w = numbers(random, np.uint8, (2, channels, 9, 10), False), numbers(random, w_kind, (8, channels, 3, 3), False)
     node = helper.make_node("ConvInteger", ["x", "w", "xz", "wz"], ["y"], pads=[1] * 4)
@@ -99,7 +99,7 @@ def test_runs_of_any_length_with_any_zero_point_of_the_weights(w_kind, w_zero, c
 def test_three_by_three_kernels_with_many_channels_are_exact(w_kind, w_zero, channels, outputs, size, extreme):
     random = np.random.default_rng([SEED, channels])
     x, w = numbers(random, np.uint8, (2, channels, size, size), extreme), numbers(random, w_kind, (outputs, channels, 3, 3), extreme)
-    if extreme:  # all of one sign: the largest sums there are
+    if extreme:  # the same sign: the largest sums
         x[:], w[:] = 255, np.iinfo(w_kind).min
     node = helper.make_node("ConvInteger", ["x", "w", "xz", "wz"], ["y"], pads=[1, 2, 0, 1])
     model = model_of([node], [("x", TensorProto.UINT8, x.shape)], [("y", TensorProto.INT32)],
@@ -109,19 +109,19 @@ def test_three_by_three_kernels_with_many_channels_are_exact(w_kind, w_zero, cha
 
 
 @pytest.mark.parametrize("groups", [1, 16])
-def test_one_executor_takes_inputs_of_many_sizes_in_any_order(groups):
+def test_one_executor_accepts_inputs_of_many_sizes_in_any_order(groups):
     random = np.random.default_rng(SEED)
     w = numbers(random, np.int8, (16, 16 // groups, 3, 3), False)
     node = helper.make_node("ConvInteger", ["x", "w", "xz"], ["y"], pads=[1] * 4, group=groups)
     model = model_of([node], [("x", TensorProto.UINT8, (None, 16, None, None))], [("y", TensorProto.INT32)], {"w": w, "xz": np.uint8(9)})
     executor = Executor(model)
-    for size in [*range(3, 23), 3, 22, 7, 8, 7]:  # more than are remembered, small ones and large ones, batches of 0 to 2
+    for size in [*range(3, 23), 3, 22, 7, 8, 7]:  # more sizes than are cached, small and large ones, batches of 0 to 2
         x = numbers(random, np.uint8, (size % 3, 16, size, size + 1), False)
         np.testing.assert_array_equal(executor.run({"x": x})[0], sums(x, w, 9, np.int64(0), groups, [1] * 4, [1, 1], [1, 1]))
 
 
 @pytest.mark.parametrize("low", [False, True])
-def test_long_sums_of_extremes_are_exact(low):
+def test_long_sums_of_extreme_values_are_exact(low):
     channels = 60000
     x = np.full((1, channels, 1, 2), 0 if low else 255, np.uint8)
     w = np.full((16, channels, 1, 1), -128 if low else 127, np.int8)
@@ -164,7 +164,7 @@ def test_a_chain_of_quantized_layers_keeps_its_channels_last():
 
 @pytest.mark.parametrize("change", [{"ws": np.float32([1, 2, 3])}, {"ys": np.float32(0)}, {"xz": np.int8(0)}, {"b": np.zeros(7, np.int32)},
                                     {"xs": np.float32(np.nan)}, {"wz": np.zeros(5, np.int8)}, {"yz": np.int32(0)}])
-def test_numbers_that_do_not_fit_are_errors(change):
+def test_mismatched_parameters_are_errors(change):
     constants = {"xs": np.float32(1), "xz": np.uint8(0), "w": np.ones((8, 8, 3, 3), np.int8), "ws": np.float32(1),
                  "wz": np.int8(0), "ys": np.float32(1), "yz": np.uint8(0), "b": np.zeros(8, np.int32), **change}
     node = helper.make_node("QLinearConv", ["x", *constants], ["y"])
@@ -177,7 +177,7 @@ def test_numbers_that_do_not_fit_are_errors(change):
     ((1, 3, 3), (0, 1, 1, 0, 1, 1), (1, 1, 1)), ((1, 1, 3), (0, 0, 0, 0, 0, 0), (1, 1, 1)), ((1, 1, 1), (0, 0, 0, 0, 0, 0), (2, 2, 2)),
     ((1, 1, 1), (1, 0, 0, 1, 0, 0), (1, 1, 1)), ((3, 1, 1), (1, 0, 0, 1, 0, 0), (1, 1, 1)), ((1, 2, 2), (0, 0, 0, 0, 0, 0), (1, 2, 2))])
 @pytest.mark.parametrize("size", [(4, 6, 6), (16, 32, 32)])
-def test_kernels_that_are_flat_in_a_volume_that_is_not(kernel, pads, strides, size):
+def test_flat_kernels_in_a_3d_volume(kernel, pads, strides, size):
     random = np.random.default_rng(SEED)
     x, w = numbers(random, np.uint8, (1, 8, *size), False), numbers(random, np.int8, (8, 8, *kernel), False)
     node = helper.make_node("ConvInteger", ["x", "w", "z"], ["y"], pads=pads, strides=strides)
@@ -203,8 +203,8 @@ ODD_CONSTANTS = {
 
 
 @pytest.mark.parametrize("op", ["QLinearConv", "QLinearConvTranspose"])
-def test_what_only_fusions_make_checks_its_constants_in_a_file_as_well(op):
-    """Numbers of other types, or fewer than the channels, were read from memory behind them."""
+def test_operators_of_fusions_check_constants_from_files(op):
+    """Constants of other types, or fewer than channels, must not be read out of bounds."""
     def run(**changed):
         shape = (3, 2, 2, 2) if op == "QLinearConv" else (2, 3, 2, 2)
         constants = dict(xs=np.float32(0.1), xz=np.int8(0), w=np.ones(shape, np.int8), ws=np.float32(0.1), wz=np.int8(0),

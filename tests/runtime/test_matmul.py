@@ -1,4 +1,4 @@
-"""Matrix products beside ONNX Runtime, numpy, and Python's own integers."""
+"""Matrix multiplication compared with ONNX Runtime, numpy and Python integers."""
 import itertools
 
 import numpy as np
@@ -12,7 +12,7 @@ SEED = 20261115
 
 
 def model_of(op, inputs, constants=(), domain="", opset=21, **attributes):
-    """A model of one node. `inputs`: arrays by position, None where left out; those in `constants` are weights."""
+    """A model of one node. `inputs`: arrays by position, None for missing ones; those in `constants` are weights."""
     names = [f"i{i}" if value is not None else "" for i, value in enumerate(inputs)]
     kind = lambda value: helper.np_dtype_to_tensor_dtype(value.dtype)
     ports = [helper.make_tensor_value_info(names[i], kind(value), value.shape)
@@ -79,7 +79,7 @@ def test_matmul_is_close_to_onnx_runtime_and_independent_of_threads():
         assert np.array_equal(one, ours("MatMul", [a, b], (), threads=3))
 
 
-def test_shapes_that_do_not_multiply_are_an_error():
+def test_mismatched_shapes_are_an_error():
     for a, b in (((2, 3), (4, 5)), ((2, 3, 4), (3, 4, 5))):
         names = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in "ab"]
         graph = helper.make_graph([helper.make_node("MatMul", ["a", "b"], ["y"])], "g", names, [onnx.ValueInfoProto(name="y")])
@@ -136,7 +136,7 @@ def codes(random, kind, *shape):
 
 
 def exact(a, b, a_zero=0, b_zero=0):
-    """The sums as Python integers."""
+    """The result in Python integers."""
     return np.matmul(a.astype(object) - np.asarray(a_zero).astype(object), b.astype(object) - np.asarray(b_zero).astype(object))
 
 
@@ -238,12 +238,12 @@ def test_matmul_integer_to_float_agrees_with_onnx_runtime():
                   np.full(columns, 20, b_kind), random.normal(size=20).astype(np.float32)]
         got = ours("MatMulIntegerToFloat", inputs, (1, 3, 5), domain="com.microsoft")
         close(got, (exact(a, b, 17, 20).astype(np.float64) * 0.1 * inputs[3] + inputs[6]).astype(np.float32))
-        if a_kind == np.uint8 or b_kind == np.int8:  # it has no kernel for the others
+        if a_kind == np.uint8 or b_kind == np.int8:  # it has no kernel for other types
             close(got, theirs("MatMulIntegerToFloat", inputs, (1, 3, 5), domain="com.microsoft"))
 
 
 def packed_codes(values, bits):
-    """[…, count] codes, low bits first, from a byte on."""
+    """Unpacks […, count] codes, low bits first."""
     per_byte = 8 // bits
     padded = np.concatenate([values, np.zeros((*values.shape[:-1], -values.shape[-1] % per_byte), np.uint8)], -1)
     groups = padded.reshape(*padded.shape[:-1], -1, per_byte)
@@ -273,7 +273,7 @@ def test_matmul_n_bits_decodes_blocks(bits):
             close(ours("MatMulNBits", inputs, constants, **attributes), theirs("MatMulNBits", inputs, (1, 2, 3, 5), **attributes), 1e-4)
 
 
-def test_matmul_n_bits_reads_groups_of_rows_and_refuses_strange_ones():
+def test_matmul_n_bits_supports_g_idx_and_rejects_invalid_ones():
     random = np.random.default_rng(SEED)
     values, scales = random.integers(0, 16, (5, 64)).astype(np.uint8), random.uniform(0.1, 1, (5, 2)).astype(np.float32)
     groups = random.integers(0, 2, 64).astype(np.int32)

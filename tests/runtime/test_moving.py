@@ -1,4 +1,4 @@
-"""Operators that move, select or make elements, against numpy and ONNX Runtime."""
+"""Operators that copy, select or generate elements, compared with numpy and ONNX Runtime."""
 import ml_dtypes
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def test_transposes_of_random_shapes_and_types(seed):
 @pytest.mark.parametrize("shape,order", [((2, 67, 33), (0, 2, 1)), ((1, 3, 301), (0, 2, 1)), ((1, 301, 3), (0, 2, 1)),
                                          ((300, 300), (1, 0)), ((4, 70, 2), (0, 2, 1)), ((2, 4, 65), (0, 2, 1)),
                                          ((2, 8, 30, 16), (0, 2, 1, 3)), ((3, 1000), (1, 0)), ((5, 600), (1, 0))])
-def test_transposes_that_kernels_are_made_for(kind, shape, order):
+def test_transposes_with_special_kernels(kind, shape, order):
     x = numbers(np.random.default_rng(1), shape, kind)
     np.testing.assert_array_equal(run("Transpose", [x], perm=order)[0], x.transpose(order))
 
@@ -50,7 +50,7 @@ def test_slices_with_any_bounds_and_steps(seed):
         size = x.shape[axis]
         low, high = (0, size) if steps[axis] > 0 else (-1, size - 1)
         clamp = lambda bound, lowest: min(max(bound + size if bound < 0 else bound, lowest), high)
-        # A start is an element, even if it is given as one before the first; an end may be none.
+        # A start is clamped to an element; an end may be before the first.
         at = list(range(clamp(starts[axis], 0), clamp(ends[axis], low), steps[axis]))
         wanted = np.take(wanted, at, axis)
     got, = run("Slice", [x, starts, ends, np.arange(rank), steps])
@@ -58,7 +58,7 @@ def test_slices_with_any_bounds_and_steps(seed):
 
 
 @pytest.mark.parametrize("constants", [(), (1, 2, 3, 4)])
-def test_a_slice_backwards_from_before_the_first_element_starts_at_it(constants):
+def test_a_backward_slice_from_before_the_first_element_starts_at_it(constants):
     for size, start, end in ((4, -9, -100), (4, -5, -2), (1, -2, -3), (0, -9, -100)):
         x = np.arange(size, dtype=np.float32)
         compare("Slice", [x, vector(start), vector(end), vector(0), vector(-1)], constants=constants)
@@ -129,7 +129,7 @@ def test_pad_of_the_first_versions_takes_attributes():
 
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 @pytest.mark.parametrize("seed", range(6))
-def test_gathers_and_scatters_as_onnx_runtime(index, seed):
+def test_gathers_and_scatters_match_onnx_runtime(index, seed):
     random = np.random.default_rng(seed)
     shape = tuple(random.integers(2, 7, 3))
     axis = int(random.integers(-3, 3))
@@ -161,7 +161,7 @@ def test_a_tensor_may_be_scattered_into_itself():
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_top_k_as_onnx_runtime(seed):
+def test_top_k_matches_onnx_runtime(seed):
     random = np.random.default_rng(seed)
     shape = tuple(random.integers(1, 40, 3))
     axis = int(random.integers(-3, 3))
@@ -171,21 +171,21 @@ def test_top_k_as_onnx_runtime(seed):
             largest=seed % 2)
 
 
-def test_top_k_takes_nan_as_the_largest():
+def test_top_k_treats_nan_as_the_largest():
     x = np.array([1, np.nan, 3, np.nan, 2], np.float32)
     assert run("TopK", [x, vector(3)], 2, types=[1, 7])[1].tolist() == [1, 3, 2]
     assert run("TopK", [x, vector(3)], 2, types=[1, 7], largest=0)[1].tolist() == [0, 4, 2]
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_unique_as_onnx_runtime(seed):
+def test_unique_matches_onnx_runtime(seed):
     random = np.random.default_rng(seed)
     x = random.integers(0, 3, (4, 3, 2)).astype(np.float32)
     axis = {} if seed % 2 else {"axis": int(random.integers(-3, 3))}
     compare("Unique", [x], outputs=4, types=[1, 7, 7, 7], sorted=seed // 2 % 2, **axis)
 
 
-def test_text_moves_as_numbers_do():
+def test_strings_are_copied_like_numbers():
     x = np.array([["a", "b" * 40, "c"], ["d", "", "f"]], object)
     from onnx import TensorProto, helper
 
@@ -246,7 +246,7 @@ def test_text_moves_as_numbers_do():
     ("Einsum", [np.zeros((2, 3), np.float32), np.zeros((4, 2), np.float32)], {"equation": "ij,jk->ik"}),
     ("Einsum", [np.zeros(2, np.float32)], {"equation": "i->ii"}),
 ])
-def test_what_does_not_fit_is_an_error(op_type, inputs, about):
+def test_mismatched_inputs_are_an_error(op_type, inputs, about):
     with pytest.raises(ExecutorError, match=op_type):
         run(op_type, inputs, **about)
 
@@ -256,7 +256,7 @@ def test_what_does_not_fit_is_an_error(op_type, inputs, about):
     ("ij->ji", [(2, 3)]), ("ij->", [(2, 3)]), ("i,j->ij", [(3,), (4,)]), ("...ij,...jk->...ik", [(2, 1, 3, 4), (5, 4, 2)]),
     ("bhqd,bhkd->bhqk", [(2, 3, 4, 5), (2, 3, 6, 5)]), ("a,ab,abc->abc", [(2,), (2, 3), (2, 3, 4)]),
     ("ij,jk,kl->il", [(2, 3), (3, 4), (4, 5)]), ("b...,b...->...", [(3, 2, 2), (3, 2, 2)]), ("ki,jk", [(2, 3), (4, 2)])])
-def test_einsums_as_numpy(equation, shapes):
+def test_einsums_match_numpy(equation, shapes):
     random = np.random.default_rng(1)
     for kind in (np.float32, np.float64, np.int32):
         inputs = [numbers(random, shape, kind) for shape in shapes]
@@ -264,7 +264,7 @@ def test_einsums_as_numpy(equation, shapes):
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_pads_that_cut_and_pads_that_add_on_any_axis(seed):
+def test_negative_and_positive_pads_on_any_axis(seed):
     random = np.random.default_rng(seed)
     rank = random.integers(1, 5)
     x = numbers(random, random.integers(3, 8, rank))

@@ -1,4 +1,4 @@
-"""Normalizations against numpy and ONNX Runtime."""
+"""Normalizations compared with numpy and ONNX Runtime."""
 import ml_dtypes
 import numpy as np
 import pytest
@@ -34,14 +34,14 @@ def test_layer_norm_of_every_type_and_axis(kind, rough):
 
 
 @pytest.mark.parametrize("shape", [(1,), (37,), (5, 1), (3, 5, 37), (1, 1, 37)])
-def test_the_scale_of_a_layer_norm_stretches(shape):
+def test_the_scale_of_a_layer_norm_broadcasts(shape):
     random = np.random.default_rng(2)
     x, scale = floats(random, 3, 5, 37), floats(random, *shape)
     got, = ours(model_of("LayerNormalization", [x, scale]), [x, scale])
     np.testing.assert_allclose(got, layer_norm(x, -1, scale, 0), rtol=1e-5, atol=1e-5)
 
 
-def test_layer_norm_of_large_means_keeps_its_digits():
+def test_layer_norm_of_large_means_keeps_its_precision():
     x = floats(np.random.default_rng(3), 4, 768) + 1000
     one = np.ones(768, np.float32)
     got, = ours(model_of("LayerNormalization", [x, one]), [x, one])
@@ -55,7 +55,7 @@ def test_onnx_runtimes_older_layer_norms():
     compare("SimplifiedLayerNormalization", [x, scale], opset=13)
 
 
-def test_rms_norm_takes_its_scales_type():
+def test_rms_norm_has_the_type_of_its_scale():
     random = np.random.default_rng(5)
     x, scale = floats(random, 4, 33, kind=np.float16), floats(random, 33)
     got, = ours(model_of("RMSNormalization", [x, scale], opset=23, types=[1]), [x, scale])
@@ -129,7 +129,7 @@ def test_mean_variance_norm(axes):
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 9])
 def test_lrn(size):
     x = floats(np.random.default_rng(12), 2, 5, 3, 4) * 10
-    if size % 2:  # ONNX Runtime takes no others
+    if size % 2:  # ONNX Runtime supports no others
         compare("LRN", [x], size=size, alpha=0.01, beta=0.6, bias=1.5)
     got, = ours(model_of("LRN", [x], size=size), [x])
     squares = np.zeros_like(x)
@@ -139,7 +139,7 @@ def test_lrn(size):
 
 
 @pytest.mark.parametrize("p", [1, 2])
-def test_lp_norm_leaves_nothing_at_zero(p):
+def test_lp_norm_of_zero_is_zero(p):
     x = floats(np.random.default_rng(13), 3, 4, 5)
     x[1] = 0
     for axis in (0, 1, -1):

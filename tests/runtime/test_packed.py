@@ -1,4 +1,4 @@
-"""Weights that stay packed: what fusion makes of Decode and a product, beside the decoded weights."""
+"""Packed weights: the fusion of Decode and a linear operator, compared with decoded weights."""
 import ml_dtypes
 import numpy as np
 import pytest
@@ -6,18 +6,18 @@ from onnx import TensorProto, helper, numpy_helper
 from support.executing import Executor, ExecutorError
 
 ANYBIT = "ai.anybit"
-DEPTH, WIDTH = 1024, 1040  # large enough to be worth it
+DEPTH, WIDTH = 1024, 1040  # large enough for the fusion to pay off
 
 
 def weight_of(name, transposed, depth=DEPTH, width=WIDTH):
-    """The format as Decode tells it, and random codes and fields."""
+    """The attributes of Decode for the format, with random codes and fields."""
     rng = np.random.default_rng(5)
     dims = [width, depth] if transposed else [depth, width]
     axis = 1 if transposed else 0
     block = {"mxfp4_e2m1": 32, "mxint8": 32, "mxfp8_e4m3": 32, "nvfp4": 16, "bfp16": 8, "int4": 32}[name]
     bits = 4 if name in ("mxfp4_e2m1", "nvfp4", "int4") else 8
     grid = [width, depth // block] if transposed else [depth // block, width]
-    # 0x7F and 0xFF are no numbers in e4m3.
+    # 0x7F and 0xFF are NaN in e4m3.
     codes = rng.integers(0, 256, (width, depth * bits // 8)).astype(np.uint8) & (0xF7 if name == "mxfp8_e4m3" else 0xFF)
     fields = {"mxfp4_e2m1": [rng.integers(110, 130, grid).astype(np.uint8)],
               "mxint8": [rng.integers(110, 130, grid).astype(np.uint8)],
@@ -48,7 +48,7 @@ def model_of(name, op, transposed=False, bias=False, depth=DEPTH, width=WIDTH, *
 
 @pytest.mark.parametrize("name", ["mxfp4_e2m1", "mxint8", "mxfp8_e4m3", "nvfp4", "bfp16", "int4"])
 @pytest.mark.parametrize("op,transposed,bias", [("MatMul", False, False), ("Gemm", False, True), ("Gemm", True, False)])
-def test_a_product_by_a_packed_weight_is_that_by_the_decoded_one(name, op, transposed, bias):
+def test_a_linear_operator_with_packed_weights_matches_decoded_ones(name, op, transposed, bias):
     model = model_of(name, op, transposed, bias)
     packed, decoded = Executor(model), Executor(model, fuse=False)
     assert packed.steps() == ["ai.anybit:DecodeMatMul"]
@@ -68,7 +68,7 @@ def test_results_do_not_depend_on_threads_or_other_rows():
 
 
 def rounded_rows(x, block):
-    """Rows after rounding to int8 in blocks."""
+    """Rows quantized to int8 per block."""
     parts = x.reshape(len(x), -1, block)
     scale = np.abs(parts).max(axis=2, keepdims=True) / np.float32(127)
     return (np.rint(parts / scale) * scale).reshape(x.shape)
@@ -80,7 +80,7 @@ def assert_near(got, wanted):
 
 @pytest.mark.parametrize("name, block", [("mxfp4_e2m1", 32), ("nvfp4", 16), ("int4", 32), ("mxint8", 32)])
 @pytest.mark.parametrize("op,transposed,bias", [("MatMul", False, False), ("Gemm", True, True)])
-def test_compute_int8_multiplies_rows_that_are_rounded_in_blocks(name, block, op, transposed, bias):
+def test_compute_int8_multiplies_rows_that_are_quantized_per_block(name, block, op, transposed, bias):
     model = model_of(name, op, transposed, bias, compute="int8")
     packed, decoded = Executor(model), Executor(model, fuse=False)
     assert packed.steps() == ["ai.anybit:DecodeMatMul"]
@@ -97,7 +97,7 @@ def test_compute_int8_is_not_for_other_formats(name):
 
 
 @pytest.mark.parametrize("bits, zeros", [(4, False), (4, True), (8, False), (8, True)])
-def test_matmul_nbits_of_accuracy_level_4_rounds_its_rows(bits, zeros):
+def test_matmul_nbits_of_accuracy_level_4_quantizes_its_rows(bits, zeros):
     rng = np.random.default_rng(8)
     depth, width, block = 200, 40, 32
     blocks = -(-depth // block)
@@ -126,14 +126,14 @@ def test_a_small_weight_is_decoded_once_when_the_model_is_loaded():
     assert [step.split(":")[-1] for step in Executor(model).steps()] == ["MatMul"]
 
 
-def test_a_weight_that_another_node_uses_too_is_decoded():
+def test_a_weight_with_another_consumer_is_decoded():
     model = model_of("mxint8", "MatMul")
     model.graph.output.append(helper.make_tensor_value_info("w", TensorProto.FLOAT, None))
     executor = Executor(model)
     assert [step.split(":")[-1] for step in executor.steps()] == ["MatMul"]
 
 
-def test_codes_of_the_wrong_length_are_refused_by_name():
+def test_codes_of_the_wrong_length_are_rejected_by_name():
     model = model_of("mxint8", "MatMul")
     short = numpy_helper.from_array(np.zeros((WIDTH, DEPTH - 1), np.uint8), "codes")
     model.graph.initializer[0].CopyFrom(short)
@@ -141,7 +141,7 @@ def test_codes_of_the_wrong_length_are_refused_by_name():
         Executor(model).run({"x": np.zeros((1, DEPTH), np.float32)})
 
 
-def test_a_scale_that_is_not_a_number_reaches_the_result():
+def test_a_nan_scale_reaches_the_result():
     model = model_of("mxint8", "MatMul")
     exponents = numpy_helper.to_array(model.graph.initializer[1]).copy()
     exponents[0, 3] = 255
@@ -151,7 +151,7 @@ def test_a_scale_that_is_not_a_number_reaches_the_result():
 
 
 def blocked(kind, op, transposed, zeros, block=32, depth=DEPTH, width=WIDTH):
-    """A product by what DequantizeLinear makes of blocks."""
+    """A linear operator with weights of a blocked DequantizeLinear."""
     rng = np.random.default_rng(9)
     axis = 1 if transposed else 0
     dims, grid = ([width, depth], [width, -(-depth // block)]) if transposed else ([depth, width], [-(-depth // block), width])
@@ -161,7 +161,7 @@ def blocked(kind, op, transposed, zeros, block=32, depth=DEPTH, width=WIDTH):
 
     def codes(name, shape):
         count = int(np.prod(shape)) * bits // 8
-        # 0x7F and the like are no numbers in the floats.
+        # 0x7F and similar codes are NaN in the floats.
         raw = rng.integers(0, 256, count).astype(np.uint8) & (0xB7 if kind in ("e4m3", "e5m2") else 0xFF)
         return helper.make_tensor(name, kinds[kind], shape, raw.tobytes(), raw=True)
 
@@ -179,7 +179,7 @@ def blocked(kind, op, transposed, zeros, block=32, depth=DEPTH, width=WIDTH):
 @pytest.mark.parametrize("kind, zeros", [("int4", False), ("int4", True), ("uint4", True), ("int8", False), ("int8", True),
                                          ("uint8", True), ("e2m1", False), ("e4m3", False), ("e5m2", False)])
 @pytest.mark.parametrize("op, transposed", [("MatMul", False), ("Gemm", False), ("Gemm", True)])
-def test_a_product_by_dequantized_blocks_is_that_by_the_floats(kind, zeros, op, transposed):
+def test_a_linear_operator_with_blocked_weights_matches_float_weights(kind, zeros, op, transposed):
     model = blocked(kind, op, transposed, zeros)
     packed, decoded = Executor(model), Executor(model, fuse=False)
     assert packed.steps() == ["ai.anybit:DequantizeMatMul"]
@@ -189,7 +189,7 @@ def test_a_product_by_dequantized_blocks_is_that_by_the_floats(kind, zeros, op, 
         np.testing.assert_array_equal(packed.run({"x": x})[0], decoded.run({"x": x})[0])
 
 
-def test_a_last_block_that_is_short_is_multiplied_as_well():
+def test_a_partial_last_block_is_multiplied():
     model = blocked("int4", "MatMul", False, True, block=48, depth=1030)
     x = np.random.default_rng(1).standard_normal((2, 1030)).astype(np.float32)
     packed = Executor(model)
@@ -197,7 +197,7 @@ def test_a_last_block_that_is_short_is_multiplied_as_well():
     np.testing.assert_array_equal(packed.run({"x": x})[0], Executor(model, fuse=False).run({"x": x})[0])
 
 
-def test_blocks_with_codes_that_are_no_numbers_give_what_the_floats_give():
+def test_blocks_with_nan_codes_match_float_weights():
     model = blocked("e4m3", "MatMul", False, False)
     raw = bytearray(model.graph.initializer[0].raw_data)
     raw[5] = 0x7F
@@ -208,7 +208,7 @@ def test_blocks_with_codes_that_are_no_numbers_give_what_the_floats_give():
     np.testing.assert_array_equal(y, Executor(model, fuse=False).run({"x": x})[0])
 
 
-def test_scales_that_do_not_fit_their_blocks_are_refused():
+def test_scales_that_do_not_match_their_blocks_are_rejected():
     model = blocked("int8", "MatMul", False, False)
     scale = model.graph.initializer[1]
     scale.CopyFrom(numpy_helper.from_array(np.ones((DEPTH // 32 - 1, WIDTH), np.float32), "scale"))
@@ -216,8 +216,8 @@ def test_scales_that_do_not_fit_their_blocks_are_refused():
         Executor(model).run({"x": np.zeros((1, DEPTH), np.float32)})
 
 
-def test_huge_and_tiny_numbers_by_scales_that_are_powers_of_two():
-    """Sums are in units of the block's scale where that is exact, and nowhere else; rows do not depend on each other."""
+def test_huge_and_tiny_values_with_power_of_two_scales():
+    """Sums are in units of the block scale only where that is exact; rows are independent of each other."""
     depth, width, block = 1024, 1024, 32
     codes = np.random.default_rng(0).integers(1, 8, (depth, width)).astype(ml_dtypes.int4)
 

@@ -1,4 +1,4 @@
-"""Pools against ONNX Runtime, on random shapes."""
+"""Pooling compared with ONNX Runtime on random shapes."""
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
@@ -16,7 +16,7 @@ def random_pool(random, axes, op):
         attributes["pads"] = [int(random.integers(0, k)) for k in kernel] * 2
     else:
         attributes["auto_pad"] = str(padding)
-        # Windows that leave gaps would need less than no padding, which ONNX Runtime refuses.
+        # Windows with gaps would need negative padding, which ONNX Runtime rejects.
         attributes["strides"] = [min(pair) for pair in zip(attributes["strides"], kernel)]
     if op == "MaxPool" and padding in ("NOTSET", "VALID"):
         attributes["dilations"] = [int(d) for d in random.integers(1, 3, axes)]
@@ -28,7 +28,7 @@ def random_pool(random, axes, op):
     return attributes, random.standard_normal([2, int(random.choice([3, 8, 16])), *space], np.float32)
 
 
-# A convolution in front leaves the tensor in blocks, if it has 8 or 16 channels.
+# A preceding convolution gives a blocked layout if it has 8 or 16 channels.
 def after_conv(random, op, attributes, x):
     weight = random.standard_normal((x.shape[1], x.shape[1], *[1] * (x.ndim - 2)), np.float32)
     nodes = [helper.make_node("Conv", ["x", "w"], ["c"]), helper.make_node(op, ["c"], ["y"], **attributes)]
@@ -38,7 +38,7 @@ def after_conv(random, op, attributes, x):
 @pytest.mark.parametrize("op", ["MaxPool", "AveragePool", "LpPool"])
 @pytest.mark.parametrize("axes", [1, 2, 3])
 @pytest.mark.parametrize("number", range(5))
-def test_pools_are_those_of_onnx_runtime(op, axes, number):
+def test_pools_match_onnx_runtime(op, axes, number):
     random = np.random.default_rng([SEED, axes, number])
     attributes, x = random_pool(random, axes, op)
     model = after_conv(random, op, attributes, x)
@@ -49,7 +49,7 @@ def test_pools_are_those_of_onnx_runtime(op, axes, number):
 
 @pytest.mark.parametrize("op", ["GlobalMaxPool", "GlobalAveragePool", "GlobalLpPool"])
 @pytest.mark.parametrize("shape", [(2, 3, 7), (1, 16, 9, 11), (2, 8, 3, 4, 5), (1, 24, 1, 1)])
-def test_global_pools_are_those_of_onnx_runtime(op, shape):
+def test_global_pools_match_onnx_runtime(op, shape):
     random = np.random.default_rng(SEED)
     x = random.standard_normal(shape, np.float32)
     model = after_conv(random, op, {}, x)
@@ -87,7 +87,7 @@ def test_means_of_quantized_tensors_are_within_a_step(kind, number, last, includ
 @pytest.mark.parametrize("attributes", [{}, {"kernel_shape": [3]}, {"kernel_shape": [0, 3]}, {"kernel_shape": [1 << 40, 1 << 40]},
                                         {"kernel_shape": [9, 9]}, {"kernel_shape": [3, 3], "pads": [(1 << 31) - 1] * 4}])
 @pytest.mark.parametrize("op", ["MaxPool", "AveragePool", "LpPool"])
-def test_windows_that_do_not_fit_are_errors(op, attributes):
+def test_windows_that_are_too_large_are_errors(op, attributes):
     model = model_of([helper.make_node(op, ["x"], ["y"], **attributes)], [("x", TensorProto.FLOAT, None)],
                      [("y", TensorProto.FLOAT)], {})
     with pytest.raises(ExecutorError):
@@ -95,7 +95,7 @@ def test_windows_that_do_not_fit_are_errors(op, attributes):
 
 
 @pytest.mark.parametrize("op", ["MaxPool", "AveragePool", "LpPool"])
-def test_a_window_larger_than_the_input_has_one_place_if_sizes_are_rounded_up(op):
+def test_a_window_larger_than_the_input_has_one_position_with_ceil_mode(op):
     x = np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2)
 
     def model(**more):

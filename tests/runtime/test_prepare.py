@@ -53,7 +53,7 @@ def run_in_onnx_runtime(model, feeds):
 
 
 def same_after(model, feeds, only=(), keep=(), runtime=True):
-    """Prepares, checks and compares; the prepared model and what changed."""
+    """Prepares, checks and compares; returns the prepared model and the changes."""
     after, changes = prepare(model, only, keep)
     onnx.checker.check_model(after)
     assert [one.name for one in after.graph.output] == [one.name for one in model.graph.output]
@@ -91,7 +91,7 @@ def test_every_case_of_the_backend_suite_gives_the_same_after_preparation():
     cases = [case for kind in ("node", "simple", "pytorch-converted", "pytorch-operator")
              for case in backend.loader.load_model_tests(kind=kind)]
     for name, case in sorted((case.name, case) for case in cases):
-        if "bernoulli" in name or "training" in name:  # draws differ from run to run
+        if "bernoulli" in name or "training" in name:  # random numbers differ from run to run
             continue
         model = onnx.load(pathlib.Path(case.model_dir) / "model.onnx")
         try:
@@ -100,7 +100,7 @@ def test_every_case_of_the_backend_suite_gives_the_same_after_preparation():
             executor = Executor(model)
             before = [executor.run(one) for one in feeds]
         except ExecutorError:
-            continue  # tests of conformance tell
+            continue  # covered by the conformance tests
         try:
             after, changes = prepare(model)
             # Constants of old files are listed as inputs; afterwards they are not.
@@ -125,7 +125,7 @@ def test_classic_networks_give_the_same_with_fewer_normalizations(path):
              for port in model.graph.input if port.name not in constants}
     after, _ = prepare(model)
     assert_close(Executor(model, threads=2).run(feeds), Executor(after, threads=2).run(feeds))
-    # Some stand before an activation; some weights are stretched from one number, and too large to be constants.
+    # Some stand before an activation; some weights are broadcast from a scalar, and too large to be constants.
     norms, left = (operators(one).count("BatchNormalization") for one in (model, after))
     assert left < norms or norms == 0
 
@@ -144,14 +144,14 @@ def norm(channels):
 
 @pytest.mark.parametrize("attributes, weights, bias", [
     ("pads = [1, 1, 1, 1]", (6, 4, 3, 3), True), ("group = 2", (6, 2, 3, 3), False), ("strides = [2, 2]", (6, 4, 1, 1), True)])
-def test_normalization_goes_into_the_convolution_before_it(attributes, weights, bias):
+def test_normalization_is_folded_into_the_preceding_convolution(attributes, weights, bias):
     extra = dict(bias=values(6, seed=7)) if bias else {}
     model = parsed(CONV % (attributes, ", bias" if bias else ""), w=values(*weights), **extra, **norm(6))
     after, _ = same_after(model, {"x": values(2, 4, 9, 9)})
     assert operators(after) == ["Conv"]
 
 
-def test_normalization_goes_into_a_transposed_convolution_with_groups():
+def test_normalization_is_folded_into_a_transposed_convolution_with_groups():
     model = parsed("""<ir_version: 8, opset_import: ["" : 17]>
       main (float[n, 4, 5, 5] x) => (float[n, 6, h, w] y) {
         c = ConvTranspose<group = 2, strides = [2, 2]>(x, w)
@@ -162,7 +162,7 @@ def test_normalization_goes_into_a_transposed_convolution_with_groups():
 
 
 @pytest.mark.parametrize("product", ["Gemm<transB = 1>(x, t, c)", "Gemm<beta = 0.5>(x, w, c)", "Gemm(x, w)", "MatMul(x, w)"])
-def test_normalization_goes_into_a_product_of_matrices(product):
+def test_normalization_is_folded_into_a_matmul(product):
     w = values(4, 6)
     model = parsed(f"""<ir_version: 8, opset_import: ["" : 17]>
       main (float[n, 4] x) => (float[n, 6] y) {{
@@ -173,7 +173,7 @@ def test_normalization_goes_into_a_product_of_matrices(product):
     assert operators(after) == ["Gemm"]
 
 
-def test_normalization_of_a_product_with_more_dimensions_stays():
+def test_normalization_of_a_matmul_with_more_dimensions_stays():
     model = parsed("""<ir_version: 8, opset_import: ["" : 17]>
       main (float[2, 6, 4] x) => (float[2, 6, 6] y) {
         g = MatMul(x, w)
@@ -185,7 +185,7 @@ def test_normalization_of_a_product_with_more_dimensions_stays():
 
 @pytest.mark.parametrize("attributes, folded", [("", True), ("pads = [1, 1, 1, 1]", False), ('auto_pad = "VALID"', True),
                                                 ('auto_pad = "SAME_UPPER"', False)])
-def test_normalization_goes_into_the_convolution_after_it_if_nothing_is_padded(attributes, folded):
+def test_normalization_is_folded_into_the_following_convolution_without_padding(attributes, folded):
     model = parsed("""<ir_version: 8, opset_import: ["" : 17]>
       main (float[n, 4, 7, 7] x) => (float[n, 6, h, w] y) {
         c = BatchNormalization(x, s, b, m, v)
@@ -208,7 +208,7 @@ def test_a_normalization_that_is_kept_or_used_twice_or_overflows_stays():
     assert operators(after) == ["Conv", "BatchNormalization"]
 
 
-def test_constants_for_each_channel_go_into_the_weights():
+def test_per_channel_constants_are_folded_into_the_weights():
     model = parsed("""<ir_version: 8, opset_import: ["" : 17]>
       main (float[n, 4, 7, 7] x) => (float[n, 6, h, w] y) {
         a = Conv(x, w)
@@ -222,7 +222,7 @@ def test_constants_for_each_channel_go_into_the_weights():
     assert operators(after) == ["Conv", "Relu", "Add"]
 
 
-def test_a_product_of_matrices_and_a_row_become_a_gemm():
+def test_matmul_and_add_of_a_row_become_a_gemm():
     text = """<ir_version: 8, opset_import: ["" : 17]>
       main (float[%s] x) => (float[%s] y) { a = MatMul(x, w)  y = Add(%s) }"""
     weights = dict(w=values(4, 6), b=values(6, seed=3))
@@ -235,7 +235,7 @@ def test_a_product_of_matrices_and_a_row_become_a_gemm():
     assert operators(after) == ["MatMul", "Add"]
 
 
-def test_constants_are_computed_but_not_stretched_nor_copied():
+def test_constants_are_folded_but_not_expanded_nor_copied():
     model = parsed("""<ir_version: 8, opset_import: ["" : 17]>
       main (float[n, 300] x) => (float[n, 300] y, float[n, m] z, float[p, q] large) {
         t = Transpose<perm = [1, 0]>(w)
@@ -250,12 +250,12 @@ def test_constants_are_computed_but_not_stretched_nor_copied():
         z = MatMul(b, tied)
       }""", w=values(300, 300), four=np.float32(4), tied=values(1000, 300))
     after, _ = same_after(model, {"x": values(2, 300)})
-    # The shared table stays one; nine megabytes of fours are no constant.
+    # The shared table is not copied; nine megabytes of fours do not become a constant.
     assert operators(after) == ["MatMul", "Div", "Expand", "Mul", "Transpose", "MatMul", "MatMul"]
     assert len(after.SerializeToString()) < len(model.SerializeToString()) + 2000
 
 
-def test_stored_weights_and_draws_are_not_computed_ahead():
+def test_quantized_weights_and_random_numbers_are_not_folded():
     model = parsed("""<ir_version: 8, opset_import: ["" : 17]>
       main (float[4, 4] x) => (float[4, 4] y, float[2] r) {
         w = DequantizeLinear(q, scale)
@@ -266,7 +266,7 @@ def test_stored_weights_and_draws_are_not_computed_ahead():
     assert operators(after) == ["DequantizeLinear", "MatMul", "RandomNormal"]
 
 
-def test_shapes_that_are_known_become_constants():
+def test_known_shapes_become_constants():
     model = parsed("""<ir_version: 8, opset_import: ["" : 17]>
       main (float[n, 4, 6] x) => (float[n, 24] y, float[k, 6] z, int64[1] batch) {
         s = Shape(x)
@@ -291,7 +291,7 @@ def test_shapes_that_are_known_become_constants():
     assert operators(after) == ["Shape", "Gather", "Reshape", "Reshape"]  # one of the outputs is a shape
 
 
-def test_nodes_that_hand_on_what_they_get_go():
+def test_identity_nodes_are_removed():
     model = parsed("""<ir_version: 8, opset_import: ["" : 17]>
       main (float[n, 4, 6] x) => (float[n, 4, 6] y, float[n, 4, 6] again) {
         a = Identity(x)
@@ -329,7 +329,7 @@ BRANCHES = """<ir_version: 8, opset_import: ["" : 17]>
   }"""
 
 
-def test_graphs_inside_nodes_are_prepared_like_the_rest():
+def test_subgraphs_are_prepared_like_the_main_graph():
     weights = dict(w=values(4, 6), b=values(6, seed=5))
     model = parsed(BRANCHES % "c", **weights)
     for condition in (True, False):
@@ -341,13 +341,13 @@ def test_graphs_inside_nodes_are_prepared_like_the_rest():
     assert len(set(names)) == len(names)
 
 
-def test_an_if_with_a_constant_condition_becomes_its_branch():
+def test_an_if_with_a_constant_condition_is_inlined():
     model = parsed(BRANCHES % "yes", w=values(4, 6), b=values(6, seed=5), yes=np.array(True))
     after, _ = same_after(model, {"x": values(3, 4), "c": np.array(False)})
     assert operators(after) == ["Mul", "Gemm"]
 
 
-def test_functions_become_their_nodes_unless_their_opset_differs():
+def test_functions_are_inlined_unless_their_opset_differs():
     text = """<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
       main (float[n, 4] x) => (float[n, 4] y, float[n, 4] z) {
         a = local.Twice<by = 3.0>(x)
@@ -372,7 +372,7 @@ def test_functions_become_their_nodes_unless_their_opset_differs():
     assert operators(after) == ["Mul", "Mul", "Wrapped"] and {one.name for one in after.functions} == {"Twice", "Wrapped"}
 
 
-def test_constants_of_old_files_are_no_inputs():
+def test_constants_of_old_files_are_not_inputs():
     model = parsed(CONV % ("", ""), w=values(6, 4, 3, 3), **norm(6))
     model.ir_version = 3
     for one in model.graph.initializer:
@@ -381,7 +381,7 @@ def test_constants_of_old_files_are_no_inputs():
     assert operators(after) == ["Conv"] and [one.name for one in after.graph.input] == ["x"] and after.ir_version == 4
 
 
-def test_a_default_that_may_be_replaced_is_no_constant():
+def test_an_input_with_a_default_is_not_a_constant():
     model = parsed(CONV % ("", ""), w=values(6, 4, 3, 3), **norm(6))
     model.graph.input.append(helper.make_tensor_value_info("w", 1, [6, 4, 3, 3]))
     after, _ = same_after(model, {"x": values(2, 4, 9, 9)})

@@ -1,4 +1,4 @@
-"""Random graphs of what passes look for, before and after preparation: the same outputs, whatever stands beside what."""
+"""Random graphs of the patterns of passes, before and after preparation: the outputs are equal."""
 import random
 
 import numpy as np
@@ -9,7 +9,7 @@ from support.executing import Executor, prepare
 
 
 class Maker:
-    """A graph that grows node by node; shapes are known here, so that what is added fits."""
+    """A graph that grows node by node; it tracks shapes, so that new nodes are valid."""
 
     def __init__(self, seed):
         self.rng, self.numbers = random.Random(seed), np.random.default_rng(seed)
@@ -31,7 +31,7 @@ class Maker:
             self.shapes[name] = shape
         return name
 
-    # Each adds something after `x`, of shape `s`; those for pictures or matrices alone say so.
+    # Each appends nodes after `x` of shape `s`; those for images or matrices only say so.
     def conv(self, x, s):
         channels, size = self.rng.choice([3, 4]), self.rng.choice([1, 3])
         pad = self.rng.choice([0, 1]) if size == 3 else 0

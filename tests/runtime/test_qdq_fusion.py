@@ -1,4 +1,4 @@
-"""DequantizeLinear → operator → QuantizeLinear runs in integers, and stays within one step of the nodes by themselves."""
+"""DequantizeLinear → operator → QuantizeLinear runs in integers, within one quantization step of the unfused nodes."""
 import random
 
 import numpy as np
@@ -13,7 +13,7 @@ RANGES = TYPES | WIDE_TYPES
 
 
 class Graph:
-    """A model that is being drawn: quantized inputs, one operator, a quantized output."""
+    """Builder of a random model: quantized inputs, one operator, a quantized output."""
 
     def __init__(self, rng, kind, weight_kind=np.int8):
         self.rng, self.kind, self.weight_kind = rng, kind, weight_kind
@@ -40,7 +40,7 @@ class Graph:
         return self.add("DequantizeLinear", [name] + (parameters or self.parameters()))
 
     def weight(self, shape, axis=None):
-        """Constant weights; a scale for each index of `axis`, if there is one."""
+        """Constant weights; one scale per index of `axis`, if given."""
         most = RANGES[self.weight_kind][1]
         codes = self.constant(self.rng.integers(-most, most + 1, shape).astype(self.weight_kind))
         count = () if axis is None else (shape[axis],)
@@ -64,7 +64,7 @@ class Graph:
         number = helper.np_dtype_to_tensor_dtype(np.dtype(self.kind))
         tensors = [numpy_helper.from_array(value, name) for name, value in self.constants.items()]
         graph = helper.make_graph(self.nodes, "g", self.inputs, [helper.make_tensor_value_info(out, number, None)], tensors)
-        opset = 17 if self.kind in TYPES else 21  # which brought 16 bits
+        opset = 17 if self.kind in TYPES else 21  # the first with 16 bits
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
 
 
@@ -86,7 +86,7 @@ def conv(g, group=1, depthwise=False, bias=True, relu=False, per_channel=True, o
 
 
 def clamped(g, draw, op="Relu"):
-    """With a Relu or Clip that cuts codes off: the zero point is inside the range."""
+    """With a Relu or Clip that clips integers: the zero point is inside the range."""
     value, _ = draw(g)
     low, high = RANGES[g.kind]
     bounds = [] if op == "Relu" else [g.constant(np.float32(-0.3)), g.constant(np.float32(0.4))]
@@ -94,14 +94,14 @@ def clamped(g, draw, op="Relu"):
 
 
 def behind(g, draw, op):
-    """A function between the product and the QuantizeLinear; results are spread over the codes."""
+    """An activation between the linear operator and QuantizeLinear; results use the whole integer range."""
     value, _ = draw(g)
     low, high = RANGES[g.kind]
     return g.add(op, [value]), g.parameters(scale=2 / (high - low) if op in ("Tanh", "Sigmoid") else 10 / (high - low))
 
 
 def conv_transpose(g, group=1, apart=False, axes=2):
-    """`apart`: every output is reached by one input."""
+    """`apart`: every output depends on one input."""
     channels, outputs, size = int(g.rng.integers(1, 5)) * group, int(g.rng.integers(1, 9)), int(g.rng.integers(2, 4))
     parameters = g.parameters()
     x = g.activation((2, channels, *(int(n) for n in g.rng.integers(2, 8, axes))), parameters)
@@ -137,7 +137,7 @@ def one(g, op, **attributes):
 
 
 def reduce_mean(g, axes, keep=1, shape=(2, 6, 5, 7)):
-    """Axes are an attribute before opset 18, which 8 bits are drawn in."""
+    """Axes are an attribute before opset 18, which the 8-bit models use."""
     x, axes = g.activation(shape), g.rng.permutation(axes)
     if g.kind in TYPES:
         return g.add("ReduceMean", [x], axes=axes.tolist(), keepdims=keep), g.parameters()
@@ -224,14 +224,14 @@ CASES = {
 }
 EXACT = {"LookUp", "MaxPool", "MaxPool Clip", "GlobalMaxPool", "ReduceMax", "Concat", "Transpose", "Reshape", "GatherND",
          "GatherElements", "ReverseSequence", "Compress"}
-# What has no kernel for 16 bits stays in float; so do functions behind products, since int16 is not finer than them.
+# Operators without a 16-bit kernel stay in float; so do activations after linear operators, which int16 is too coarse for.
 WIDE_CASES = ["conv transpose, apart", "conv transpose, 3 axes"] + [
     name for name, (_, operator) in CASES.items()
     if not operator.endswith(" LookUp") and operator.split()[0] not in ("QLinearConvTranspose", "QLinearConcat", "QLinearSoftmax")]
 
 
 def drop_zero_points(model, opset=21):
-    """The same model where zero points of 0 are left out; what has another gets 0."""
+    """The same model with all zero points set to 0 and left out."""
     kinds = {tensor.name: tensor for tensor in model.graph.initializer}
     for node in model.graph.node:
         if node.op_type in ("QuantizeLinear", "DequantizeLinear"):
@@ -250,7 +250,7 @@ def steps_apart(fused, model, feeds):
 
 @pytest.mark.parametrize("kind", RANGES, ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("name", ["conv", "gemm", "matmul of two", "add", "average pool", "hard swish", "max pool"])
-def test_a_zero_point_that_is_left_out_is_zero(name, kind):
+def test_a_missing_zero_point_is_zero(name, kind):
     draw, operator = CASES[name]
     g = Graph(np.random.default_rng(SEED), kind)
     model = drop_zero_points(g.model(*draw(g)))
@@ -260,8 +260,8 @@ def test_a_zero_point_that_is_left_out_is_zero(name, kind):
 
 
 @pytest.mark.parametrize("function", ["HardSwish", "Gelu", "Mish"])
-def test_a_dip_that_lies_between_two_codes_of_sixteen_bits_is_not_lost(function):
-    """Sums that may be so large that one code of int16 is wider than the dip of the function below zero."""
+def test_a_dip_between_two_int16_values_is_not_lost(function):
+    """The range of sums may be so large that one int16 step is wider than the activation's dip below zero."""
     g = Graph(np.random.default_rng(1), np.int8)
     x = g.activation((64, 300), g.parameters(4.0, 0))
     codes = g.rng.integers(-127, 128, (300, 16)).astype(np.int8)
@@ -274,7 +274,7 @@ def test_a_dip_that_lies_between_two_codes_of_sixteen_bits_is_not_lost(function)
 
 
 def test_quantizers_of_onnx_runtime_fuse_as_well():
-    """Its tools write 16 bits, and all that is older than opset 21, in a domain of its own."""
+    """Its tools write 16-bit Q/DQ, and all Q/DQ before opset 21, in their own domain."""
     g = Graph(np.random.default_rng(SEED), np.uint8)
     model = g.model(*conv(g))
     for node in model.graph.node:
@@ -307,17 +307,17 @@ def test_fused_is_within_one_step_of_unfused(name, kind):
 
 @pytest.mark.parametrize("kind", WIDE_TYPES, ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("name", WIDE_CASES)
-def test_16_bits_with_weights_of_8_are_within_one_step_too(name, kind):
+def test_16_bit_activations_with_8_bit_weights_are_within_one_step(name, kind):
     check_fused(name, kind)
 
 
 @pytest.mark.parametrize("name", ["conv", "grouped conv", "depthwise conv", "conv transpose, apart", "matmul with weights", "gemm"])
-def test_so_are_weights_of_16_bits(name):
+def test_16_bit_weights_are_within_one_step(name):
     check_fused(name, np.int16, np.int16)
 
 
 def with_weights_in(model, number, low, high):
-    """Weights and their zero points, which are int8, in a type of fewer bits."""
+    """Converts int8 weights and zero points to a type of fewer bits."""
     tensors = {tensor.name: tensor for tensor in model.graph.initializer}
     for node in model.graph.node:
         if node.op_type != "DequantizeLinear" or node.input[0] not in tensors:
@@ -328,7 +328,7 @@ def with_weights_in(model, number, low, high):
             codes = numpy_helper.to_array(tensors[name])
             codes = np.full(codes.shape, (low + high) // 2) if name == node.input[2] else codes.astype(int) % (high - low + 1) + low
             tensors[name].CopyFrom(helper.make_tensor(name, number, codes.shape, codes.flatten()))
-    model.opset_import[0].version = 25  # which brought 2 bits
+    model.opset_import[0].version = 25  # the first with 2 bits
     return model
 
 
@@ -339,7 +339,7 @@ FEW_BITS = {"int4": (-8, 7), "uint4": (0, 15), "int2": (-2, 1), "uint2": (0, 3)}
 @pytest.mark.parametrize("name, kind", [(name, kind) for name in ("conv", "depthwise conv", "grouped conv", "matmul with weights", "gemm")
                                         for kind in (np.uint8, np.int16)] +
                          [("conv transpose", np.uint8), ("conv and hard swish", np.uint8)])
-def test_weights_of_few_bits_run_in_integers_too(name, few, kind):
+def test_low_bit_weights_run_in_integers(name, few, kind):
     draw, operator = CASES[name]
     g = Graph(np.random.default_rng(SEED), kind)
     model = with_weights_in(g.model(*draw(g)), getattr(TensorProto, few.upper()), *FEW_BITS[few])
@@ -353,7 +353,7 @@ def test_weights_of_few_bits_run_in_integers_too(name, few, kind):
 @pytest.mark.parametrize("depth", [400, 3000])
 @pytest.mark.parametrize("op", ["Gemm", "Conv", "depthwise"])
 def test_sums_of_16_bits_are_exact_and_requantized_as_documented(op, depth, weight_kind, zero):
-    """Codes at the ends of their ranges: the sums are beyond 32 bits."""
+    """Integers at the ends of their range: the sums exceed 32 bits."""
     g = Graph(np.random.default_rng(SEED), np.int16, weight_kind)
     count = 5
     shape = {"Gemm": (2, depth), "Conv": (2, depth, 1, 1), "depthwise": (2, count, depth, 1)}[op]
@@ -385,8 +385,8 @@ def test_a_relu_that_matters_is_kept():
     assert got.min() >= 100
 
 
-def test_what_others_use_too_stays():
-    """The operator's float result is an output as well: it cannot go."""
+def test_a_value_with_other_consumers_stays():
+    """The float result of the operator is also a model output, so it must stay."""
     g = Graph(np.random.default_rng(1), np.uint8)
     value, parameters = conv(g)
     model = g.model(value, parameters)
@@ -403,7 +403,7 @@ def within_one_step(model, feeds):
 
 @pytest.mark.parametrize("bias", ["float", "integers of a scale of their own"])
 def test_a_bias_finer_than_the_sums_is_not_rounded_to_them(bias):
-    """The unit of sums, input scale × weight scale, is far above a step of the output."""
+    """The unit of the accumulator, input scale × weight scale, is much larger than an output step."""
     g = Graph(np.random.default_rng(1), np.uint8)
     x = g.activation((1, 4, 5, 5), g.parameters(scale=1, zero=0))
     w = g.weight((3, 4, 1, 1), axis=0)
@@ -416,7 +416,7 @@ def test_a_bias_finer_than_the_sums_is_not_rounded_to_them(bias):
 
 
 @pytest.mark.parametrize("shape", [(4, 1), (1, 4), (4,), (), (4, 4)])
-def test_a_bias_of_any_shape_is_added_where_it_belongs(shape):
+def test_a_bias_of_any_shape_is_broadcast_correctly(shape):
     g = Graph(np.random.default_rng(2), np.uint8)
     x = g.activation((4, 6), g.parameters(scale=0.02, zero=128))
     w = g.weight((6, 4), axis=1)
@@ -426,7 +426,7 @@ def test_a_bias_of_any_shape_is_added_where_it_belongs(shape):
 
 @pytest.mark.parametrize("row", [(4,), (1, 4), (1, 1, 4), (1, 1, 1, 4)])
 @pytest.mark.parametrize("shape", [(6,), (3, 6), (2, 3, 6)])
-def test_a_row_behind_a_product_is_added_to_its_sums_however_many_axes_it_has(row, shape):
+def test_a_row_after_a_matmul_is_added_to_its_accumulators_for_any_rank(row, shape):
     g = Graph(np.random.default_rng(4), np.int8)
     x, w = g.activation(shape, g.parameters(scale=0.02, zero=0)), g.weight((6, 4), axis=1)
     b = g.constant(g.rng.uniform(-1, 1, row).astype(np.float32))
@@ -436,7 +436,7 @@ def test_a_row_behind_a_product_is_added_to_its_sums_however_many_axes_it_has(ro
     assert within_one_step(model, g.feeds)
 
 
-def test_a_value_for_places_beyond_the_border_is_no_code():
+def test_the_padding_value_is_not_quantized():
     g = Graph(np.random.default_rng(3), np.uint8)
     parameters = g.parameters(scale=0.02, zero=30)
     inputs = [g.activation((1, 2, 6, 6), parameters), g.constant(np.array([0, 0, -0.5, -0.5, 1, 1, 1.5, 1.5], np.float32)),

@@ -1,4 +1,4 @@
-"""Models of older opsets raised to the newest: the same outputs, and nodes that ONNX's checker takes."""
+"""Models of older opsets converted to the newest: equal outputs, and nodes that the ONNX checker accepts."""
 import pathlib
 
 import numpy as np
@@ -77,7 +77,7 @@ def test_nodes_with_more_outputs_and_inputs_keep_their_meaning():
             np.testing.assert_array_equal(one, other)
 
 
-def test_the_graphs_inside_nodes_and_functions_are_raised_too():
+def test_subgraphs_and_functions_are_converted_too():
     model = parser.parse_model("""
       <ir_version: 8, opset_import: ["" : 12, "local" : 1]>
       main (float[n, m] x, bool c) => (float[n, m] y) {
@@ -99,7 +99,7 @@ def test_the_graphs_inside_nodes_and_functions_are_raised_too():
         np.testing.assert_array_equal(Executor(model).run(feeds)[0], Executor(raised).run(feeds)[0])
 
 
-def test_what_cannot_be_raised_is_told():
+def test_unconvertible_nodes_are_reported():
     model = single("Relu", 17, {"x": values(2)})
     with pytest.raises(ExecutorError, match="newer than 16"):
         raise_opset(model, 16)
@@ -111,7 +111,7 @@ def test_what_cannot_be_raised_is_told():
 
 
 def sample(model):
-    """Inputs of a real model: speech in short frames, text lines of 48 pixels, pictures."""
+    """Inputs of a real model: speech in short frames, text lines of 48 pixels, images."""
     rng, feeds = np.random.default_rng(4), {}
     sizes = {"input": (1, 576), "x": (1, 3, 64, 96), "state": (2, 1, 128), "h": (2, 1, 64), "c": (2, 1, 64)}
     for port in model.graph.input:
@@ -132,7 +132,7 @@ def test_real_models_give_the_same_in_the_newest_opset(path):
 
 
 def identical(one, other):
-    """NaN included."""
+    """Equality including NaN."""
     if isinstance(one, list):
         return len(one) == len(other) and all(map(identical, one, other))
     if one is None or one.dtype == object:
@@ -140,12 +140,12 @@ def identical(one, other):
     return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
 
 
-def test_every_case_of_the_backend_suite_gives_the_same_after_raising():
+def test_every_case_of_the_backend_suite_gives_the_same_after_conversion():
     wrong, compared = [], 0
     for name, case in sorted(backend.cases().items()):
         model = onnx.load(pathlib.Path(case.model_dir) / "model.onnx")
         opset = next((one.version for one in model.opset_import if one.domain == ""), NEWEST)
-        # Draws without a seed differ from run to run; Scan of opset 8 is refused, with a message.
+        # Random numbers without a seed differ from run to run; Scan of opset 8 is rejected with a message.
         if not 7 <= opset < NEWEST or "bernoulli" in name or name == "test_scan_sum":
             continue
         try:
@@ -154,7 +154,7 @@ def test_every_case_of_the_backend_suite_gives_the_same_after_raising():
             executor = Executor(model)
             before = [executor.run(one) for one in feeds]
         except ExecutorError:
-            continue  # tests of conformance tell
+            continue  # covered by the conformance tests
         try:
             executor = Executor(raise_opset(model))
             after = [executor.run(one) for one in feeds]
@@ -167,13 +167,13 @@ def test_every_case_of_the_backend_suite_gives_the_same_after_raising():
 
 
 @pytest.mark.parametrize("scales", [(1, 0.6), (0.5, 0.7), (2, 1.5), (1.5, 0.6), (0.3, 2.2)])
-def test_the_first_resize_takes_the_pixels_that_it_took(scales):
+def test_the_first_resize_version_selects_the_same_pixels(scales):
     x = values(7, 9)
     same(single("Resize", 10, {"x": x}, constants=[("s", np.array(scales, np.float32))], mode="nearest"), {"x": x})
 
 
 @pytest.mark.parametrize("op_type", ["Softmax", "LogSoftmax", "Hardmax"])
-def test_axes_of_no_size_stay_so(op_type):
+def test_axes_of_size_zero_stay(op_type):
     x = np.zeros((2, 3, 0), np.float32)
     raised = same(single(op_type, 11, {"x": x}, axis=1), {"x": x})
     assert Executor(raised).run({"x": x})[0].shape == x.shape

@@ -1,4 +1,4 @@
-"""Random tensors: the same for a seed, others without one, and of the wanted distribution."""
+"""Random tensors: equal for a seed, different without one, with the right distribution."""
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
@@ -25,14 +25,14 @@ def test_a_seed_gives_the_same_numbers_on_any_number_of_threads(name):
 def test_normal_and_uniform_numbers_have_their_moments():
     normal = Executor(made("RandomNormal", shape=[400000], seed=1.0, mean=2.0, scale=3.0)).run({})[0].astype(np.float64)
     assert abs(normal.mean() - 2) < 0.02 and abs(normal.std() - 3) < 0.02
-    assert abs(((normal - 2) ** 4).mean() / 81 - 3) < 0.06  # neither flatter nor steeper
+    assert abs(((normal - 2) ** 4).mean() / 81 - 3) < 0.06  # the kurtosis of a normal distribution
     uniform = Executor(made("RandomUniform", shape=[400000], seed=1.0, low=-1.0, high=3.0)).run({})[0]
     assert uniform.min() >= -1 and uniform.max() <= 3 and abs(uniform.mean() - 1) < 0.01
     assert np.histogram(uniform, 64)[0].std() < 4 * np.sqrt(400000 / 64) / 2
     assert abs(np.corrcoef(uniform[1:], uniform[:-1])[0, 1]) < 0.01
 
 
-def test_draws_follow_their_probabilities():
+def test_samples_follow_their_probabilities():
     p = np.repeat(np.array([0, 0.25, 0.75, 1], np.float32), 10000)
     drawn = Executor(made("Bernoulli", [("x", TensorProto.FLOAT)], TensorProto.INT32, dtype=6, seed=3.0)).run({"x": p})[0]
     assert drawn.dtype == np.int32

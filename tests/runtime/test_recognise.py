@@ -1,4 +1,4 @@
-"""Subgraphs of primitive operators that are told to quantization as one, in the spellings of exporters."""
+"""Recognition of subgraphs of primitive operators that quantization treats as one, in the variants of exporters."""
 import numpy as np
 import onnx
 import pytest
@@ -34,7 +34,7 @@ ELEMENTS = {
 
 
 @pytest.mark.parametrize("kind, body", [(kind, body) for kind, bodies in ELEMENTS.items() for body in bodies])
-def test_functions_of_each_element_are_found_in_any_spelling(kind, body):
+def test_activations_are_recognized_in_any_variant(kind, body):
     groups, count = found_in(body)
     assert [group[0] for group in groups] == [kind]
     assert len(groups[0][1]) == count and groups[0][2:] == (["x"], "y")
@@ -53,7 +53,7 @@ NORMS = {
 
 
 @pytest.mark.parametrize("kind, body", [(kind, body) for kind, bodies in NORMS.items() for body in bodies])
-def test_norms_are_found(kind, body):
+def test_norms_are_recognized(kind, body):
     groups, count = found_in(body, gamma=np.ones(16, np.float32), beta=np.ones(16, np.float32))
     assert [group[0] for group in groups] == [kind]
     assert len(groups[0][1]) == count and groups[0][2:] == (["x"], "y")
@@ -64,13 +64,13 @@ ATTENTION = ["t = Transpose<perm = [0, 2, 1]>(x) a = MatMul(x, t) s = Div(a, two
 
 
 @pytest.mark.parametrize("body", ATTENTION)
-def test_attention_is_found_from_product_to_product(body):
+def test_attention_is_recognized_from_matmul_to_matmul(body):
     groups, count = found_in(body, mask=np.zeros((8, 8), np.float32))
     assert [group[0] for group in groups] == ["attention"]
     assert len(groups[0][1]) == count - 1 and groups[0][3] == "y" and set(groups[0][2]) <= {"x", "t", "other"}
 
 
-def test_a_softmax_in_parts_is_found():
+def test_a_decomposed_softmax_is_recognized():
     groups, _ = found_in("m = ReduceMax<axes = [-1]>(x) d = Sub(x, m) e = Exp(d) a = Constant<value_ints = [-1]>() s = ReduceSum(e, a) y = Div(e, s)")
     assert [group[0] for group in groups] == ["softmax"] and len(groups[0][1]) == 5
 
@@ -82,13 +82,13 @@ def test_a_softmax_in_parts_is_found():
     "p = Pow(x, two) v = ReduceMean<axes = [-1]>(p) e = Add(v, eps) s = Sqrt(e) y = Div(other, s)",
     "a = MatMul(x, w) k = Softmax<axis = -1>(a) y = MatMul(w, k)",
 ])
-def test_what_only_looks_alike_is_not_taken(body):
+def test_similar_subgraphs_are_not_recognized(body):
     weights = dict(w=np.ones((8, 8), np.float32)) if "w)" in body else {}
     groups, _ = found_in(body.replace("MatMul(x, w)", "Identity(x)"), **weights)
     assert groups == []
 
 
-def test_groups_of_real_models_are_found_and_do_not_overlap():
+def test_groups_of_real_models_are_recognized_and_do_not_overlap():
     kinds = {}
     for path in sorted(MODELS.glob("*.onnx")):
         model = prepare(onnx.load(path))[0]

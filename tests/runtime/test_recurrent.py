@@ -1,4 +1,4 @@
-"""RNN, GRU and LSTM against ONNX Runtime."""
+"""RNN, GRU and LSTM compared with ONNX Runtime."""
 import numpy as np
 import pytest
 from support.executing import ExecutorError
@@ -46,7 +46,7 @@ def test_sizes(name, batch, hidden):
     compare(name, inputs, **about)
 
 
-def test_gru_with_its_reset_after_the_product():
+def test_gru_with_linear_before_reset():
     for direction in DIRECTIONS:
         inputs, about = case(np.random.default_rng(4), "GRU", direction)
         compare("GRU", inputs, linear_before_reset=1, **about)
@@ -56,13 +56,13 @@ def test_gru_with_its_reset_after_the_product():
                                               ("RNN", ["Affine"]), ("RNN", ["Softsign"]), ("RNN", ["Elu"]),
                                               ("RNN", ["ScaledTanh"]), ("GRU", ["HardSigmoid", "Softplus"]),
                                               ("LSTM", ["HardSigmoid", "ScaledTanh", "Affine"])])
-def test_activations_take_their_numbers_in_order(name, activations):
+def test_activations_consume_alpha_and_beta_in_order(name, activations):
     inputs, about = case(np.random.default_rng(5), name)
     compare(name, inputs, activations=activations, activation_alpha=[0.3, 0.5, 0.7], activation_beta=[0.4, 0.6, 0.2],
             **about)
 
 
-def test_the_gates_of_an_lstm_may_be_clipped_coupled_and_peep_at_the_cell():
+def test_an_lstm_with_clipping_coupled_gates_and_peepholes():
     random = np.random.default_rng(6)
     for direction in DIRECTIONS:
         inputs, about = case(random, "LSTM", direction)
@@ -99,7 +99,7 @@ def quantized_case(inputs, by_column=False, kind=np.int8):
     for weight in (1, 2):
         w = inputs[weight].transpose(0, 2, 1)
         axes = (1,) if by_column else (1, 2)
-        scale = (np.abs(w).max(axes) / 63).astype(np.float32)  # 7 bits: ONNX Runtime's sums saturate beyond
+        scale = (np.abs(w).max(axes) / 63).astype(np.float32)  # 7 bits: ONNX Runtime saturates beyond
         zero = np.full(scale.shape, 64 if kind == np.uint8 else 0, kind)
         spread = scale[:, None] if by_column else scale[:, None, None]
         codes = np.clip(np.rint(w / spread) + int(zero.flat[0]), np.iinfo(kind).min, np.iinfo(kind).max)
@@ -125,7 +125,7 @@ def test_dynamic_quantize_lstm(by_column, direction, kind):
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("lengths", [(4, 4), (4, 2), (3, 5), (7, 3)])
-def test_steps_behind_the_longest_sequence_do_not_widen_the_range(direction, lengths):
+def test_steps_after_the_longest_sequence_do_not_widen_the_range(direction, lengths):
     inputs, about = case(np.random.default_rng(9), "LSTM", direction, batch=2)
     inputs[0][max(lengths):] *= 1000
     inputs[4] = np.array(lengths, np.int32)

@@ -1,4 +1,4 @@
-"""Reductions, ArgMax and the softmax family against numpy and ONNX Runtime."""
+"""Reductions, ArgMax and the softmax family compared with numpy and ONNX Runtime."""
 import ml_dtypes
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def random_axes(random, rank):
 
 
 @pytest.mark.parametrize("name", SUMS)
-def test_any_axes_of_any_shape_are_reduced_as_numpy_does(name):
+def test_reductions_over_any_axes_match_numpy(name):
     seed = 7
     random = np.random.default_rng(seed)
     for trial in range(12):
@@ -42,7 +42,7 @@ def test_any_axes_of_any_shape_are_reduced_as_numpy_does(name):
 
 @pytest.mark.parametrize("name", ["ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd"])
 @pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.int32, np.int64, np.uint32, np.uint64])
-def test_whole_numbers_wrap_around_and_are_exact(name, kind):
+def test_integers_wrap_around_and_are_exact(name, kind):
     random = np.random.default_rng(11)
     x = random.integers(np.iinfo(kind).min, np.iinfo(kind).max, (5, 4, 6), dtype=kind, endpoint=True)
     numpys = {"ReduceSum": np.sum, "ReduceProd": np.prod, "ReduceMax": np.max, "ReduceMin": np.min}[name]
@@ -53,7 +53,7 @@ def test_whole_numbers_wrap_around_and_are_exact(name, kind):
         assert [int(v) % 2 ** bits for v in got.ravel()] == [int(v) % 2 ** bits for v in wanted.ravel()]
 
 
-def test_long_sums_of_floats_keep_their_digits():
+def test_long_sums_of_floats_keep_their_precision():
     x = np.full((3, 1_000_000), 0.1, np.float32)
     for axis, data in [(1, x), (0, np.ascontiguousarray(x.T))]:
         got, = ours(model_of("ReduceSum", [data, np.array([axis])]), [data, np.array([axis])])

@@ -1,4 +1,4 @@
-"""Fourier transforms of any length against numpy, and strings that regular expressions must not choke on."""
+"""Fourier transforms of any length compared with numpy, and hostile regular expressions."""
 import time
 
 import numpy as np
@@ -34,7 +34,7 @@ def test_transforms_of_every_length_agree_with_numpy(inverse):
 
 
 @pytest.mark.parametrize("length, wanted", [(10, 10), (10, 16), (16, 9), (7, 12)])
-def test_half_spectra_go_there_and_back(length, wanted):
+def test_one_sided_spectra_round_trip(length, wanted):
     x = np.random.default_rng(2).normal(size=(3, length, 1)).astype(np.float32)
     forward = made("DFT", {"x": TensorProto.FLOAT, "n": TensorProto.INT64}, TensorProto.FLOAT, onesided=1)
     half = Executor(forward).run({"x": x, "n": np.array(wanted, np.int64)})[0]
@@ -47,8 +47,8 @@ def test_half_spectra_go_there_and_back(length, wanted):
 
 @pytest.mark.parametrize("shape", [(2, 400), (2, 400, 1)])
 @pytest.mark.parametrize("window", [None, 64, 100])
-def test_a_real_signal_needs_no_axis_of_parts(shape, window):
-    """ONNX writes [batch, length, 1]; ONNX Runtime takes [batch, length], and models have it (onnx-asr)."""
+def test_a_real_signal_needs_no_trailing_axis(shape, window):
+    """ONNX writes [batch, length, 1]; ONNX Runtime also accepts [batch, length], which models use (onnx-asr)."""
     rng = np.random.default_rng(4)
     inputs = {"x": TensorProto.FLOAT, "step": TensorProto.INT64, **({"w": TensorProto.FLOAT} if window else {"": 0}), "n": TensorProto.INT64}
     node = helper.make_node("STFT", list(inputs), ["y"])

@@ -1,4 +1,4 @@
-"""Resize and the operators that sample from images, against ONNX Runtime."""
+"""Resize and operators that sample images, compared with ONNX Runtime."""
 import itertools
 
 import numpy as np
@@ -22,14 +22,14 @@ def resize(x, scales=None, sizes=None, rtol=1e-4, atol=2e-3, opset=19, **attribu
 @pytest.mark.parametrize("mode,coordinates", list(itertools.product(["nearest", "linear", "cubic"], COORDINATES)))
 def test_resizes_of_every_mode(mode, coordinates):
     random = np.random.default_rng(1)
-    x = image(random, 2, 3, 8, 12)  # whole sizes come out: with others, the runtimes differ on align_corners
+    x = image(random, 2, 3, 8, 12)  # integral output sizes: for others the runtimes differ on align_corners
     for scales in ([1, 1, 2, 2], [1, 1, 0.5, 0.75], [1, 1, 3, 0.5]):
         resize(x, scales, mode=mode, coordinate_transformation_mode=coordinates)
     resize(x, sizes=[2, 3, 14, 5], mode=mode, coordinate_transformation_mode=coordinates)
 
 
 @pytest.mark.parametrize("rounding", ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
-def test_nearest_rounds_as_told(rounding):
+def test_nearest_mode_supports_all_roundings(rounding):
     x = image(np.random.default_rng(2), 1, 2, 8, 6)
     for coordinates in COORDINATES:
         for scales in ([1, 1, 2, 2], [1, 1, 0.5, 0.5], [1, 1, 4, 1]):
@@ -44,7 +44,7 @@ def test_antialiased_resizes(mode):
             resize(x, scales, mode=mode, antialias=1, exclude_outside=outside)
 
 
-def test_resizes_of_one_and_three_axes_of_space():
+def test_resizes_of_one_and_three_spatial_axes():
     random = np.random.default_rng(4)
     resize(image(random, 2, 3, 11), [1, 1, 2.5], mode="linear")
     resize(image(random, 1, 2, 3, 4, 5), [1, 1, 2, 2, 2], mode="linear")
@@ -114,7 +114,7 @@ def test_max_roi_pool():
     compare("MaxRoiPool", [x, rois], opset=16, pooled_shape=[2, 3])
 
 
-def test_non_max_suppression_as_onnx_runtime():
+def test_non_max_suppression_matches_onnx_runtime():
     random = np.random.default_rng(12)
     for seed in range(6):
         corners = random.random((2, 30, 2)) * 5
@@ -124,7 +124,7 @@ def test_non_max_suppression_as_onnx_runtime():
         compare("NonMaxSuppression", inputs, opset=11, types=[7], center_point_box=seed % 2)
 
 
-def test_the_inverse_of_pooling_and_of_columns():
+def test_col2im_and_det():
     random = np.random.default_rng(13)
     columns = image(random, 2, 3 * 4, 12)
     compare("Col2Im", [columns, np.array([4, 5]), np.array([2, 2])], opset=18, rtol=1e-4)
@@ -144,7 +144,7 @@ def test_the_inverse_of_pooling_and_of_columns():
     ("MaxRoiPool", [np.zeros((1, 1, 2, 2), np.float32), np.array([[1, 0, 0, 1, 1]], np.float32)], {"pooled_shape": [1, 1]}),
     ("GridSample", [np.zeros((1, 1, 2, 2), np.float32), np.zeros((1, 1, 1, 3), np.float32)], {}),
 ])
-def test_what_does_not_fit_is_an_error(op_type, inputs, about):
+def test_mismatched_inputs_are_an_error(op_type, inputs, about):
     with pytest.raises(ExecutorError, match=op_type):
         ours(model_of(op_type, inputs, **about), inputs)
 
@@ -157,7 +157,7 @@ def test_a_broken_image_is_empty():
 
 @pytest.mark.parametrize("channels,mode", [(16, "nearest"), (16, "linear"), (12, "nearest"), (12, "linear"), (16, "cubic")])
 def test_resize_and_concat_between_convolutions(channels, mode):
-    """In whatever layout a convolution leaves its output."""
+    """In any output layout of the convolution."""
     from onnx import TensorProto, helper, numpy_helper
     from support.one_node import theirs
     random = np.random.default_rng(14)

@@ -40,7 +40,7 @@ LIBRARY = _library()
 
 
 class ExecutorError(Exception):
-    """What the library said."""
+    """An error of the library."""
 
 
 def _check(handle):
@@ -115,7 +115,7 @@ def raise_opset(model, opset=0):
 
 
 def prepare(model, only=(), keep=()):
-    """The model after the passes, all or those named, and what each changed."""
+    """The model after all or the named passes, and the changes of each."""
     data, size, told = model.SerializeToString(), ctypes.c_size_t(), ctypes.c_char_p()
     prepared = LIBRARY.model_prepare(data, ctypes.c_size_t(len(data)), "\n".join(only).encode(), "\n".join(keep).encode(),
                                      ctypes.byref(size), ctypes.byref(told))
@@ -156,7 +156,7 @@ class Executor:
             LIBRARY.executor_free(self.handle)
 
     def steps(self):
-        """The operators that are left after fusion, "domain:Name" each."""
+        """The operators after fusion, "domain:Name" each."""
         return LIBRARY.executor_steps(self.handle).decode().split()
 
     def run(self, inputs):
@@ -173,7 +173,7 @@ class Executor:
         return [from_value(_Value(ctypes.c_void_p(outputs[i]))) for i in range(count)]
 
     def timer(self, inputs):
-        """A function that runs once and gives the seconds it took."""
+        """A function that runs once and returns the time in seconds."""
         values = [to_value(value) for value in inputs.values()]
         names = (ctypes.c_char_p * len(values))(*[name.encode() for name in inputs])
         handles = (ctypes.c_void_p * len(values))(*[value.handle for value in values])

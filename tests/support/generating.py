@@ -19,7 +19,7 @@ BUILD = pathlib.Path(os.environ.get("ANYBIT_BUILD", "build/release")).resolve()
 PLUGINS = BUILD / "lib" / "anybit" / "codegen"
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror"]
 CLANG = next(filter(None, map(shutil.which, ["clang", "clang-14"])), None)
-# Not every machine has the instructions that multiply four bytes; every compiler does.
+# Not every CPU has dot4 instructions (AVX-512 VNNI), but every compiler supports them.
 VNNI = ["-mavx2", "-mfma", "-mavx512f", "-mavx512bw", "-mavx512vnni"]
 HAS_VNNI = {"avx512bw", "avx512_vnni"} <= set(pathlib.Path("/proc/cpuinfo").read_text().split())
 DEFAULT, PERFORMANCE, MEMORY, COMPILE_TIME = range(4)
@@ -28,16 +28,16 @@ NUMBERS = {np.dtype(np.uint8): TensorProto.UINT8, np.dtype(np.int8): TensorProto
            np.dtype(np.int16): TensorProto.INT16, np.dtype(np.uint16): TensorProto.UINT16, np.dtype(np.int32): TensorProto.INT32}
 MICROSOFT = "com.microsoft"
 ANYBIT = "ai.anybit"
-BATCH = 100  # models in one library
+BATCH = 100  # models per library
 JOBS = 2
 
 
 class NotGenerated(Exception):
-    """What the generator said."""
+    """An error of the generator."""
 
 
 class NotCompiled(Exception):
-    """What the compiler said."""
+    """An error of the compiler."""
 
 
 def _library():
@@ -50,7 +50,7 @@ LIBRARY = _library()
 
 
 def generate(model, path, preference=0):
-    """Writes the C of an onnx.ModelProto."""
+    """Writes the C code of an onnx.ModelProto."""
     data = model.SerializeToString()
     failed = LIBRARY.codegen_generate(data, ctypes.c_size_t(len(data)), b"c-gen", str(PLUGINS).encode(), str(path).encode(),
                                       preference)
@@ -65,7 +65,7 @@ def _silent(*command):
 
 
 def compile_shared(source, target, *options):
-    """By GCC; Clang, which warns of other things, has nothing to say either, where it is installed."""
+    """Compiles with GCC, and checks with Clang, if installed, which has other warnings."""
     if CLANG:
         _silent(CLANG, *STRICT, "-fsyntax-only", *options, source)
     _silent("gcc", *STRICT, "-shared", "-fPIC", *options, "-o", target, source, "-lm")
@@ -73,11 +73,11 @@ def compile_shared(source, target, *options):
 
 
 class RunFailed(Exception):
-    """The inputs chose a branch that cannot run."""
+    """The inputs select an invalid branch."""
 
 
 class Program:
-    """A generated model in a loaded library; `name` is the stem of its file. `header` tells if runs may fail."""
+    """A generated model in a loaded library; `name` is the stem of its file. `header` declares whether runs may fail."""
 
     def __init__(self, library, name, header=None):
         self.function = getattr(library, f"{name}_run")
@@ -94,8 +94,8 @@ class Program:
 
 
 def _joined(names, folder):
-    """Many files as one, in which what is static to each has a name of its own: the compiler's start and its headers are
-    most of a small file's time."""
+    """Joins many files to one with unique names of static objects: start-up and headers dominate the compile time of
+    small files."""
     whole = []
     for name in names:
         text = (folder / f"{name}.c").read_text()
@@ -108,7 +108,7 @@ def _joined(names, folder):
 
 
 def compile_all(names, folder, *options):
-    """{name: Program, or the exception that tells why not} of the files "name.c" in `folder`."""
+    """{name: Program, or the exception with the reason} of the files "name.c" in `folder`."""
 
     def build(batch):
         target = folder / f"{batch[0]}.so"

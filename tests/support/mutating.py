@@ -1,8 +1,8 @@
 """Models whose shapes, types and attributes disagree: each node case of the onnx package, changed in one place.
 
-    python tests/support/mutating.py [--programs N] [PATTERN…]      prints what `run` refuses and c-gen accepts
+    python tests/support/mutating.py [--programs N] [PATTERN…]      prints what `run` rejects and c-gen accepts
 
-What `run` refuses whatever values its inputs have, a generator has to refuse, too: generated code checks values alone.
+Generators must reject models that `run` rejects for all input values: generated code only checks values.
 """
 import argparse
 import collections
@@ -34,7 +34,7 @@ OTHER_TYPE = {
 
 @dataclasses.dataclass
 class Mutant:
-    """`what` says where it differs from the case that it was made from."""
+    """`what` describes the difference from the original case."""
     case: str
     operator: str
     what: str
@@ -66,7 +66,7 @@ def _shapes(shape):
 
 
 def _arrays(array):
-    """What an input can be instead."""
+    """Replacements of an input."""
     for what, shape in _shapes(array.shape):
         if np.prod(shape) <= 1 << 16:
             yield what, _resized(array, shape)
@@ -112,7 +112,7 @@ def _attributes(attribute):
 
 
 def _plain(case):
-    """The model without what it says of its outputs, which a mutation makes wrong."""
+    """The model without declared output shapes and types, which a mutation makes wrong."""
     model = onnx.ModelProto.FromString(case.model.SerializeToString())
     for output in model.graph.output:
         output.ClearField("type")
@@ -121,7 +121,7 @@ def _plain(case):
 
 
 def _with_inputs(case, arrays, constants):
-    """The case with other arrays; those in `constants` (numbers of inputs) are initializers."""
+    """The case with other arrays; those in `constants` (input indices) are initializers."""
     model = _plain(case)
     ports = list(model.graph.input)
     kept = []
@@ -140,7 +140,7 @@ def _with_inputs(case, arrays, constants):
 
 
 def _freezings(case):
-    """Which inputs are constants: those that decide shapes; and all but the first."""
+    """The choices of constant inputs: those that determine shapes; and all but the first."""
     names = [port.name for port in case.model.graph.input]
     left = {port.name for port in case.frozen().model.graph.input}
     some = frozenset(i for i, name in enumerate(names) if name not in left)
@@ -163,7 +163,7 @@ def _without_input(plain, inputs, n, k):
 
 
 def _variants(case):
-    """(what is changed, a function that makes the model and its inputs) of every mutant."""
+    """(description, function that makes the model and its inputs) of every mutant."""
     if any(value.dtype not in executing.NUMBERS for value in case.inputs):
         return
     for how, constants in _freezings(case):
@@ -188,7 +188,7 @@ def mutants(case):
 
 
 def _filled(mutant):
-    """Its inputs, and others with the same shapes and types: what some values are refused for, others are not."""
+    """Its inputs, and others with the same shapes and types: some values may be rejected, others not."""
     yield mutant.inputs
     ignored = [one.i for node in mutant.model.graph.node for one in node.attribute if one.name == "ignore_index"]
     for value in (0, 1, *ignored):
@@ -196,7 +196,7 @@ def _filled(mutant):
 
 
 def refusal_of_run(mutant, fuse=True):
-    """Why no values can be run; None if some can."""
+    """The error if no values can be run; None if some can."""
     try:
         executor = executing.Executor(mutant.model, fuse=fuse)
     except executing.ExecutorError as error:
@@ -212,7 +212,7 @@ def refusal_of_run(mutant, fuse=True):
 
 
 def refusal_of_c_gen(mutant, path):
-    """Why no C is written; None if it is."""
+    """The error if no C is generated; None if it is."""
     try:
         generating.generate(mutant.model, path)
         return None
@@ -221,7 +221,7 @@ def refusal_of_c_gen(mutant, path):
 
 
 def disagreements(some, folder):
-    """Mutants that `run` refuses and c-gen accepts, with what `run` said."""
+    """Mutants that `run` rejects and c-gen accepts, with the error of `run`."""
     for one in some:
         said = refusal_of_run(one)
         if said is not None and refusal_of_c_gen(one, folder / "one.c") is None:
@@ -240,19 +240,19 @@ def sample(count, seed):
         by_operator[case.operator].append(case)
     for _, cases in sorted(by_operator.items()):
         chance.shuffle(cases)
-        # Two cases of each; all of them where those have nothing to mutate.
+        # Two cases of each; all cases if those have nothing to mutate.
         every = [one for case in cases[:2] for one in _of_case(case)] or [one for case in cases for one in _of_case(case)]
         for case, what, make in chance.sample(every, min(count, len(every))):
             yield Mutant(case.name, case.operator, what, *make())
 
 
 class _Child:
-    """Works on cases in a process of its own: what crashes there is found, too."""
+    """Processes cases in a separate process, so that crashes are found, too."""
 
     def __init__(self, folder):
         self.folder = folder
         self.total = self.found = 0
-        self.accepted = []  # what both took
+        self.accepted = []  # accepted by both
 
     def run(self, case):
         reader, writer = os.pipe()
@@ -289,7 +289,7 @@ class _Child:
 
 
 def compile_and_run(some, folder):
-    """Generates mutants that are accepted, and runs each under the compiler's sanitizers, on memory that ends where it ends."""
+    """Generates mutants that are accepted, and runs each under the compiler's sanitizers, with buffers of exact size."""
     for n, one in enumerate(some):
         name = f"net{n}"
         generating.generate(one.model, folder / f"{name}.c")
@@ -309,7 +309,7 @@ def main(patterns, programs):
         for case in node_cases.cases().values():
             if not patterns or any(fnmatch.fnmatch(case.name, one) or case.operator == one for one in patterns):
                 child.run(case)
-        print(f"{child.total} mutants, {len(child.accepted)} accepted by both, {child.found} refused by run alone", flush=True)
+        print(f"{child.total} mutants, {len(child.accepted)} accepted by both, {child.found} rejected by run alone", flush=True)
         chosen = random.Random(SEED).sample(child.accepted, min(programs, len(child.accepted)))
         some = [next(itertools.islice(mutants(case), i, None)) for case, i in chosen]
         for one, said in compile_and_run(some, child.folder):

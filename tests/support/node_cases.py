@@ -21,9 +21,9 @@ from support import backend, generating
 
 DOCUMENT = ROOT / "docs" / "codegen-coverage.md"
 NOT_NUMERIC = {TensorProto.STRING, TensorProto.COMPLEX64, TensorProto.COMPLEX128, TensorProto.UNDEFINED}
-# Draws differ from one implementation to the next, so there is nothing to compare with.
+# Random numbers differ between implementations, so they cannot be compared.
 RANDOM = ("test_bernoulli", "test_training_dropout")
-# Inputs that decide shapes though they are real numbers, or the first; and parameters of quantized values.
+# Float inputs, or first inputs, that determine shapes; and quantization parameters.
 DECIDING = re.compile("scales|roi|depth|start|limit|delta|.*_scale|.*_zero_point")
 
 
@@ -32,13 +32,13 @@ class Case:
     name: str
     operator: str
     model: onnx.ModelProto
-    inputs: list   # of arrays
+    inputs: list   # arrays
     outputs: list
     rtol: float
     atol: float
 
     def frozen(self):
-        """The case with small inputs behind the first as constants, as they are in models: shapes, axes, counts, scales."""
+        """The case with small inputs after the first as constants, as in models: shapes, axes, counts, scales."""
         model = onnx.ModelProto.FromString(self.model.SerializeToString())
         kept = []
         for i, (port, value) in enumerate(zip(list(model.graph.input), self.inputs)):
@@ -59,7 +59,7 @@ def _is_fixed(port):
 
 @functools.cache
 def cases():
-    """Those whose inputs and outputs are tensors of numbers with fixed shapes, by name."""
+    """The cases by name whose inputs and outputs are numeric tensors with fixed shapes."""
     found = {}
     for name, case in sorted(backend.cases().items()):
         model = onnx.load(pathlib.Path(case.model_dir) / "model.onnx")
@@ -78,8 +78,8 @@ def _check(case, program):
 
 
 def run(chosen, folder):
-    """{name: None if it passes, else the reason} of the cases. Those whose shapes are not known are tried again with the
-    inputs that decide shapes as constants; their names are the second result."""
+    """{name: None if it passes, else the reason} of the cases. Those with unknown shapes are tried again with the
+    inputs that determine shapes as constants; their names are the second result."""
     failures, frozen, made = {}, set(), {}
     excused = backend.exceptions()
     for name, case in chosen.items():
@@ -101,7 +101,7 @@ def run(chosen, folder):
         try:
             _check(case, programs[name])
         except AssertionError as error:
-            # Data that the runtime does not give either are excused.
+            # Expected data that the runtime does not match either are excused.
             failures[name] = (f"node '{name}' ({case.operator}): {excused[name]}" if name in excused else
                               "the outputs differ: " + " ".join(str(error).split())[:300])
     return {name: failures.get(name) for name in chosen}, frozen
@@ -115,7 +115,7 @@ def _short(reason):
 
 
 def document(results, frozen):
-    """docs/codegen-coverage.md. A test holds it against a run."""
+    """docs/codegen-coverage.md. A test compares it with a run."""
     total, passed, reasons = collections.Counter(), collections.Counter(), collections.Counter()
     for name, reason in results.items():
         operator = cases()[name].operator

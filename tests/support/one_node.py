@@ -1,4 +1,4 @@
-"""Models of one node, run by our executor and by ONNX Runtime."""
+"""Models of one node, run by anybit and by ONNX Runtime."""
 import numpy as np
 import onnx
 import onnxruntime
@@ -9,8 +9,8 @@ NEWEST_IR = 10
 
 
 def model_of(op_type, inputs, outputs=1, opset=22, domain="", types=None, constants=(), **attributes):
-    """`inputs`: arrays, None for one that is left out. `constants`: the places of inputs that are initializers.
-    `outputs`: how many, or a list in which "" is one that nobody wants."""
+    """`inputs`: arrays, None for a missing one. `constants`: the indices of inputs that are initializers.
+    `outputs`: the number of outputs, or a list of names in which "" is a missing one."""
     names = [f"x{i}" if x is not None else "" for i, x in enumerate(inputs)]
     given = [(name, np.asarray(x)) for name, x in zip(names, inputs) if name]
     outs = [f"y{i}" for i in range(outputs)] if isinstance(outputs, int) else outputs
@@ -32,7 +32,7 @@ def feeds_of(inputs, constants=()):
 def ours(model, inputs, constants=(), threads=1):
     executor = Executor(model.SerializeToString(), threads=threads)
     first = executor.run(feeds_of(inputs, constants))
-    second = executor.run(feeds_of(inputs, constants))  # with the memory that the first run planned
+    second = executor.run(feeds_of(inputs, constants))  # with the memory plan of the first run
     for one, other in zip(first, second):
         np.testing.assert_array_equal(one, other)
     return first

@@ -1,4 +1,4 @@
-"""Where things are, and small models, for the tests of the Python package."""
+"""Paths and small models for the tests of the Python package."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ def model_of(nodes, inputs, outputs, constants=(), opset=17):
 
 
 def product(rows="N", seed=0):
-    """One MatMul of [rows, 8] by constants."""
+    """One MatMul of [rows, 8] with constant weights."""
     weights = np.random.default_rng(seed).standard_normal((8, 4)).astype(np.float32)
     return model_of([helper.make_node("MatMul", ["x", "w"], ["y"], name="product")], [("x", [rows, 8])],
                     [("y", [rows, 4])], [("w", weights)])

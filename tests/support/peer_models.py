@@ -1,4 +1,4 @@
-"""Real models, and their quantized forms made by ONNX Runtime's own tools or by anybit. The former are made once and kept in
+"""Real models, and their quantized forms made by ONNX Runtime's own tools or by anybit. The former are generated once and kept in
 build/models/quantized."""
 import functools
 import logging
@@ -27,7 +27,7 @@ def _digits():
 
 
 def image(shape, seed):
-    """Handwritten digits on white paper, normalized as the models were trained: on noise their outputs mean nothing."""
+    """Handwritten digits on white, normalized as in training: outputs on noise are meaningless."""
     rng = np.random.default_rng(seed)
     batch, _, height, width = shape
     paper = np.ones((batch, height, width))
@@ -44,7 +44,7 @@ def image(shape, seed):
 
 
 class _Samples:
-    """What ONNX Runtime's calibration reads."""
+    """A calibration data reader of ONNX Runtime."""
 
     def __init__(self, name, shape, count):
         self.feeds = iter([{name: image(shape, seed)} for seed in range(count)])
@@ -75,7 +75,7 @@ def _make(stem, kind, path):
 
 
 def _make_by_anybit(stem, path):
-    """By the program as it is now."""
+    """Quantizes with the current program."""
     program = ROOT / os.environ.get("ANYBIT_BUILD", "build/release") / "bin" / "anybit"
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(3):

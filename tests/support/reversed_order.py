@@ -1,11 +1,11 @@
-"""A quantized model whose convolutions add in another order: exact sums do not change."""
+"""A quantized model whose convolutions accumulate in another order: exact sums do not change."""
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
 
 def turned_round(path):
-    """The same model to a mathematician: sums over channels are taken from the last to the first."""
+    """A mathematically equivalent model that sums over channels in reverse order."""
     model = onnx.load(path)
     constants = {tensor.name: tensor for tensor in model.graph.initializer}
     makers = {name: node for node in model.graph.node for name in node.output}

@@ -1,4 +1,4 @@
-"""One quantized node at a time: what it gives in anybit and in ONNX Runtime when both are given the same codes."""
+"""Compares anybit and ONNX Runtime node by node, on the same quantized inputs."""
 import numpy as np
 import onnx
 from onnx import helper
@@ -12,8 +12,8 @@ def decibels(got, wanted):
 
 
 def quantizers_with_values(path, x):
-    """The model, and what ONNX Runtime has at the output of every QuantizeLinear. Its optimized kernels saturate on this kind
-    of CPU, so they are off."""
+    """The model, and the outputs of all QuantizeLinear nodes in ONNX Runtime, without its optimized kernels, which saturate
+    on CPUs without VNNI."""
     model = onnx.load(path)
     names = [node.output[0] for node in model.graph.node if node.op_type == "QuantizeLinear"]
     probed = onnx.ModelProto()
@@ -24,7 +24,7 @@ def quantizers_with_values(path, x):
 
 
 def piece_before(model, quantizer, values, makers):
-    """The nodes between a QuantizeLinear and those before it, as a model of its own."""
+    """The nodes between a QuantizeLinear and the previous ones, as a separate model."""
     constants = {tensor.name: tensor for tensor in model.graph.initializer}
     nodes, inputs, tensors, open_, seen = [], [], [], [quantizer], set()
     while open_:
@@ -53,7 +53,7 @@ def piece_before(model, quantizer, values, makers):
 
 
 def differences(path, x):
-    """For every QuantizeLinear of a file: its name, the steps between both runtimes' codes, and the steps anybit ran."""
+    """For every QuantizeLinear of a file: its name, the difference between both runtimes in quantization steps, and the execution steps of anybit."""
     model, values = quantizers_with_values(path, x)
     makers = {name: node for node in model.graph.node for name in node.output}
     for name in values:
