@@ -8,7 +8,7 @@
 #include <random>
 
 #include "formats/table.hpp"
-#include "kernels/tensor_codec.hpp"
+#include "kernels/codec/tensor_codec.hpp"
 
 namespace {
 

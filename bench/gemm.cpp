@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/gemm.hpp"
+#include "kernels/gemm/gemm.hpp"
 
 namespace {
 

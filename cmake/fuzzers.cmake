@@ -12,4 +12,4 @@ foreach(source IN LISTS sources)
   add_dependencies(fuzzers fuzz_${name})
 endforeach()
 # The generator runs in the fuzzer's process, with the fuzzer's instrumentation; models are read from bytes.
-target_link_libraries(fuzz_generate PRIVATE c-gen_objects anybit_with_onnx)
+target_link_libraries(fuzz_generate PRIVATE c-gen_objects anybit_with_io)

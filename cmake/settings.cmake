@@ -23,7 +23,7 @@ endif()
 # build time, and these folders hardly affect run time.
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 set(ANYBIT_HOT_FOLDERS formats kernels)
-set(ANYBIT_COLD_FOLDERS portable passes lower quantize codegen session)
+set(ANYBIT_COLD_FOLDERS portable passes lower quantize codegen api device)
 # A hot loop that straddles lines of the CPU's decoded-instruction cache runs up to 1.5 times slower. With this, its speed does not
 # depend on what else the library holds.
 set(ANYBIT_HOT_ALIGNMENT $<$<CONFIG:Release>:-falign-functions=64> $<$<CONFIG:Release>:-falign-loops=32>)
@@ -54,7 +54,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
 endif()
 
 # SIMD targets that are not built: vectors of unknown size (they cannot be class members), and AVX-512, which took a quarter
-# of the kernels' build time. Its main benefit, VNNI, is used by src/kernels/dot4_avx512.cpp without a target.
+# of the kernels' build time. Its main benefit, VNNI, is used by src/kernels/gemm/dot4_vnni.cpp without a target.
 add_compile_definitions(
   "HWY_DISABLED_TARGETS=(HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128|HWY_AVX3|HWY_AVX3_DL)")
 

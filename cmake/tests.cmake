@@ -6,7 +6,7 @@ add_compile_options(-U_FORTIFY_SOURCE)
 
 get_property(folders GLOBAL PROPERTY ANYBIT_FOLDERS)
 foreach(folder IN LISTS folders)
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/${folder}/*.cpp)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/${folder}/*.cpp)
   if(sources)
     add_executable(unit_${folder} ${sources})
     # The tested code is optimized; tests compile faster without optimization, except where they loop over much data.
@@ -62,7 +62,7 @@ endif()
 if(NOT ANYBIT_CODECS_ONLY)
   add_library(portable_library SHARED ${PROJECT_SOURCE_DIR}/tests/portable/portable_library.cpp)
   target_compile_options(portable_library PRIVATE ${ANYBIT_WARNINGS})
-  target_link_libraries(portable_library PRIVATE anybit_with_portable anybit_with_onnx anybit_with_kernels)
+  target_link_libraries(portable_library PRIVATE anybit_with_portable anybit_with_io anybit_with_kernels)
 endif()
 
 # Code generators that print their input, for tests in Python.
@@ -94,7 +94,7 @@ if(NOT ANYBIT_CODECS_ONLY)
   add_executable(campaign EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/tests/campaign/campaign.cpp
                  ${PROJECT_SOURCE_DIR}/tests/campaign/mutate.cpp)
   target_compile_options(campaign PRIVATE ${ANYBIT_WARNINGS})
-  target_link_libraries(campaign PRIVATE anybit_with_session)
+  target_link_libraries(campaign PRIVATE anybit_with_device)
 endif()
 # tests/fault: shims that make system calls and allocations fail, and a program to try them on.
 foreach(shim IN ITEMS failing_io failing_memory)

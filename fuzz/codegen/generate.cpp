@@ -8,8 +8,8 @@
 #include "../scratch_folder.hpp"
 #include "codegen/view.hpp"
 #include "generate.hpp"
-#include "onnx/load.hpp"
-#include "onnx/save.hpp"
+#include "io/onnx/load.hpp"
+#include "io/onnx/save.hpp"
 
 using namespace anybit;
 

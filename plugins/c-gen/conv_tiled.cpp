@@ -1,7 +1,7 @@
 // Integer convolution by im2col and a tiled GEMM. Output pixels are processed in chunks of 16, 8 or 4 of one
 // row; the inputs of a block are gathered as pairs of int16; six rows of weights at a time are widened and
 // multiplied. If the row length is no multiple of the chunk, the last two chunks overlap. Convolutions of
-// bytes also have a version for compilers with dot4 instructions (conv_quads.cpp).
+// bytes also have a version for compilers with dot4 instructions (conv_vnni.cpp).
 #include <algorithm>
 
 #include "conv_tiled.hpp"

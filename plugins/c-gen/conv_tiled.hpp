@@ -21,7 +21,7 @@ struct TiledConv {
 std::optional<IntegerConv> of_bytes(const Node& node, const IntegerConv& conv);
 // The number of bytes that emit_quads_conv needs at `rows`.
 std::int64_t quad_rows_bytes(const Node& node, const IntegerConv& conv, const TiledConv& how);
-// A convolution of bytes by the dot4 tiles of quads.hpp.
+// A convolution of bytes by the dot4 tiles of vnni.hpp.
 void emit_quads_conv(Node& node, const IntegerConv& conv, const TiledConv& how);
 
 // Opens a loop over rows of weights, up to `most` at a time: `o` is the first row of its group, `channel` of

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "coded.hpp"
 #include "constants.hpp"
+#include "packed_tensor.hpp"
 #include "unit.hpp"
 
 namespace anybit::cgen {

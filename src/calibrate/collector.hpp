@@ -13,7 +13,7 @@
 #include "anybit/result.hpp"
 #include "calibrate/counter.hpp"
 #include "calibrate/json.hpp"
-#include "kernels/observe.hpp"
+#include "kernels/reduce/observe.hpp"
 #include "ops/array.hpp"
 
 namespace anybit::calibrate {

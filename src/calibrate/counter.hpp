@@ -6,7 +6,7 @@
 #include <memory>
 #include <mutex>
 
-#include "kernels/observe.hpp"
+#include "kernels/reduce/observe.hpp"
 
 namespace anybit::calibrate {
 

@@ -7,7 +7,7 @@
 
 #include "base/guard.hpp"
 #include "ops/convert.hpp"
-#include "ops/random_stream.hpp"
+#include "ops/create/random_stream.hpp"
 
 namespace anybit::calibrate {
 namespace {

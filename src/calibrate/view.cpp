@@ -7,8 +7,8 @@
 #include "base/try.hpp"
 #include "graph/index.hpp"
 #include "graph/node.hpp"
+#include "ops/conv/window.hpp"
 #include "ops/node_attributes.hpp"
-#include "ops/window.hpp"
 
 namespace anybit::calibrate {
 namespace {

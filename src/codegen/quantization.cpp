@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ops/quantization.hpp"
+#include "ops/quantized/quantization.hpp"
 #include "runtime/quantized.hpp"
 
 namespace anybit::codegen {

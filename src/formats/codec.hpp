@@ -16,7 +16,7 @@
 
 namespace anybit::formats {
 
-// How codes are packed into bytes; src/kernels/packing.hpp.
+// How codes are packed into bytes; src/kernels/codec/packing.hpp.
 enum class Packing {
   bits,   // each code in bits() bits
   fives,  // five ternary codes per byte

@@ -1,7 +1,7 @@
 // ONNX's own format: a protobuf message, with external data files if it is large.
+#include "io/onnx/load.hpp"
+#include "io/onnx/save.hpp"
 #include "io/table.hpp"
-#include "onnx/load.hpp"
-#include "onnx/save.hpp"
 
 namespace anybit::io {
 namespace {

@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "base/thread_pool.hpp"
-#include "kernels/group_kernel.hpp"
+#include "kernels/codec/group_kernel.hpp"
 #include "kernels/instructions.hpp"
 
 namespace anybit::kernels {

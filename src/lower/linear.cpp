@@ -9,9 +9,9 @@
 #include "formats/scaled.hpp"
 #include "graph/node.hpp"
 #include "lower/standard.hpp"
-#include "ops/coded.hpp"
 #include "ops/convert.hpp"
 #include "ops/node_attributes.hpp"
+#include "ops/quantized/packed_tensor.hpp"
 #include "ops/raise.hpp"
 #include "portable/to_operators.hpp"
 

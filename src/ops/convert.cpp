@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/halves.hpp"
+#include "kernels/elementwise/float16.hpp"
 
 namespace anybit::ops {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/relay.hpp"
+#include "kernels/move/layout_transform.hpp"
 
 namespace anybit::ops {
 namespace {

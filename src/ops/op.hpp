@@ -14,7 +14,7 @@
 #include "base/value.hpp"
 #include "graph/model.hpp"
 #include "ops/attributes.hpp"
-#include "ops/dim.hpp"
+#include "ops/symbolic_dim.hpp"
 #include "ops/table.hpp"
 
 namespace anybit::ops {

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "formats/minifloat.hpp"
-#include "kernels/group_kernel.hpp"
+#include "kernels/codec/group_kernel.hpp"
 #include "ops/convert.hpp"
 
 namespace anybit::ops {

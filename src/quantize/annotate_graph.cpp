@@ -11,7 +11,7 @@
 #include "quantize/annotate_constants.hpp"
 #include "quantize/annotate_direct.hpp"
 #include "quantize/choose_nodes.hpp"
-#include "quantize/moved_constants.hpp"
+#include "quantize/merged_constants.hpp"
 #include "quantize/roles.hpp"
 #include "quantize/scope.hpp"
 

@@ -17,7 +17,7 @@
 #include "graph/index.hpp"
 #include "graph/node.hpp"
 #include "graph/quantization.hpp"
-#include "ops/random_stream.hpp"
+#include "ops/create/random_stream.hpp"
 #include "quantize/shift_bias.hpp"
 #include "quantize/table.hpp"
 

@@ -9,11 +9,11 @@
 #include "graph/rewrite.hpp"
 #include "lower/parameters.hpp"
 #include "ops/array.hpp"
-#include "ops/coded.hpp"
 #include "ops/convert.hpp"
 #include "ops/node_attributes.hpp"
+#include "ops/quantized/packed_tensor.hpp"
 #include "ops/raise.hpp"
-#include "quantize/clamps.hpp"
+#include "quantize/implied_clamps.hpp"
 
 namespace anybit::quantizing {
 namespace {

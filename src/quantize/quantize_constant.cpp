@@ -9,8 +9,8 @@
 
 #include "base/error.hpp"
 #include "base/try.hpp"
-#include "kernels/packing.hpp"
-#include "kernels/weights.hpp"
+#include "kernels/codec/integer_weights.hpp"
+#include "kernels/codec/packing.hpp"
 #include "quantize/parameters.hpp"
 
 namespace anybit::quantizing {

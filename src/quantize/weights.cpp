@@ -4,9 +4,9 @@
 
 #include "base/error.hpp"
 #include "base/try.hpp"
-#include "kernels/losses.hpp"
-#include "kernels/stored_fields.hpp"
-#include "kernels/tensor_codec.hpp"
+#include "kernels/codec/stored_fields.hpp"
+#include "kernels/codec/tensor_codec.hpp"
+#include "kernels/reduce/losses.hpp"
 #include "quantize/parameters.hpp"
 
 namespace anybit::quantizing {

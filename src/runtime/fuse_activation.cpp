@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "graph/node.hpp"
-#include "ops/coded.hpp"
+#include "ops/quantized/packed_tensor.hpp"
 #include "runtime/edit.hpp"
 #include "runtime/table.hpp"
 

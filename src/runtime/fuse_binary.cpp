@@ -2,8 +2,8 @@
 // compute with binary values.
 #include "formats/binary.hpp"
 #include "graph/node.hpp"
-#include "ops/coded_product.hpp"
-#include "runtime/coded_product.hpp"
+#include "ops/matmul/packed_gemm.hpp"
+#include "runtime/packed_gemm.hpp"
 #include "runtime/table.hpp"
 
 namespace anybit::runtime {

@@ -1,7 +1,7 @@
 // MatMulInteger or ConvInteger → Cast → Mul by the scales (→ Add of a bias), as dynamic quantization writes a
 // linear operator, becomes MatMulIntegerToFloat or ConvIntegerToFloat, which scale the accumulators while
 // they are in registers.
-#include "ops/coded.hpp"
+#include "ops/quantized/packed_tensor.hpp"
 #include "runtime/edit.hpp"
 #include "runtime/table.hpp"
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "graph/node.hpp"
-#include "kernels/packed_weights.hpp"
+#include "kernels/gemm/packed_weights.hpp"
 #include "portable/to_operators.hpp"
-#include "runtime/coded_product.hpp"
+#include "runtime/packed_gemm.hpp"
 #include "runtime/quantized.hpp"
 #include "runtime/table.hpp"
 

@@ -6,7 +6,7 @@
 #include <initializer_list>
 
 #include "graph/node.hpp"
-#include "ops/coded.hpp"
+#include "ops/quantized/packed_tensor.hpp"
 #include "runtime/context.hpp"
 #include "runtime/qdq.hpp"
 #include "runtime/steps_alone.hpp"

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <bit>
 
-#include "ops/coded.hpp"
 #include "ops/convert.hpp"
 #include "ops/node_attributes.hpp"
-#include "ops/table_decode.hpp"
+#include "ops/quantized/packed_tensor.hpp"
+#include "ops/quantized/table_decode.hpp"
 #include "runtime/edit.hpp"
 #include "runtime/table.hpp"
 

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "graph/node.hpp"
-#include "ops/coded.hpp"
 #include "ops/number.hpp"
+#include "ops/quantized/packed_tensor.hpp"
 
 namespace anybit::runtime {
 namespace {

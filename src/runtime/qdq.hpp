@@ -4,7 +4,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "ops/quantization.hpp"
+#include "ops/quantized/quantization.hpp"
 #include "runtime/edit.hpp"
 #include "runtime/quantized.hpp"
 #include "runtime/table.hpp"

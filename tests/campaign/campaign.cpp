@@ -20,8 +20,8 @@
 #include "../../fuzz/through.hpp"
 #include "base/poison.hpp"
 #include "io/model_file.hpp"
+#include "io/onnx/save.hpp"
 #include "mutate.hpp"
-#include "onnx/save.hpp"
 
 namespace anybit::campaign {
 namespace {

@@ -5,9 +5,9 @@
 
 #include "base/error.hpp"
 #include "base/try.hpp"
-#include "kernels/stored_fields.hpp"
-#include "kernels/tensor_codec.hpp"
-#include "onnx/save.hpp"
+#include "io/onnx/save.hpp"
+#include "kernels/codec/stored_fields.hpp"
+#include "kernels/codec/tensor_codec.hpp"
 #include "portable/portable.hpp"
 
 using namespace anybit;

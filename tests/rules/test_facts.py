@@ -7,7 +7,7 @@ import pytest
 from support.tree import text_of, tracked
 
 # Folders that ask the rows. Patterns, formulas and rewritings (src/passes, src/portable, src/graph) are made of operators.
-ASKING = ("src/quantize/", "src/lower/", "src/runtime/", "src/codegen/", "src/session/", "src/calibrate/", "cli/")
+ASKING = ("src/quantize/", "src/lower/", "src/runtime/", "src/codegen/", "src/api/", "src/calibrate/", "cli/")
 MOST = 2  # names in a statement
 
 # Files with lists that are no facts about operators or formats, and what they are.

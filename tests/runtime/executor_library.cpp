@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "io/model_file.hpp"
-#include "onnx/save.hpp"
+#include "io/onnx/save.hpp"
 #include "passes/prepare.hpp"
 #include "passes/raise_opset.hpp"
 #include "passes/recognise.hpp"

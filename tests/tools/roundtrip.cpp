@@ -10,7 +10,7 @@
 
 #include "base/try.hpp"
 #include "io/model_file.hpp"
-#include "onnx/save.hpp"
+#include "io/onnx/save.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-// The data that the engine embeds in the page (src/session/report_json.cpp), with lookups by name.
+// The data that the engine embeds in the page (src/api/report_json.cpp), with lookups by name.
 
 export interface Histogram {
   low: number;

@@ -1,6 +1,6 @@
 // Conv and ONNX Runtime's FusedConv (with a residual input and an activation); ConvTranspose, Col2Im.
+#include "float_gemm.hpp"
 #include "numbers.hpp"
-#include "product.hpp"
 #include "real_conv.hpp"
 #include "window.hpp"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <optional>
 
-#include "whole_product.hpp"
+#include "integer_gemm.hpp"
 
 namespace anybit::cgen {
 namespace {

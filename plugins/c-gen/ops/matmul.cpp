@@ -1,10 +1,10 @@
 // Float matrix multiplication: MatMul, Gemm and ONNX Runtime's FusedMatMul.
 #include <algorithm>
 
-#include "coded.hpp"
+#include "float_gemm.hpp"
 #include "nest.hpp"
 #include "numbers.hpp"
-#include "product.hpp"
+#include "packed_tensor.hpp"
 
 namespace anybit::cgen {
 namespace {

@@ -1,7 +1,7 @@
 // ONNX Runtime's MatMulNBits: matrix multiplication with 2-, 4- or 8-bit weights that have scales per block
 // of a column. Weights stay packed; one column at a time is decoded.
-#include "coded.hpp"
 #include "numbers.hpp"
+#include "packed_tensor.hpp"
 
 namespace anybit::cgen {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "dynamic_quantize.hpp"
+#include "float_gemm.hpp"
 #include "numbers.hpp"
-#include "product.hpp"
 
 namespace anybit::cgen {
 namespace {

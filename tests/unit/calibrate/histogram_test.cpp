@@ -6,7 +6,7 @@
 #include <limits>
 #include <numeric>
 
-#include "kernels/observe.hpp"
+#include "kernels/reduce/observe.hpp"
 
 namespace anybit::calibrate {
 namespace {

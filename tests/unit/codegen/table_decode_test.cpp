@@ -6,7 +6,7 @@
 
 #include "base/thread_pool.hpp"
 #include "formats/use.hpp"
-#include "kernels/stored_fields.hpp"
+#include "kernels/codec/stored_fields.hpp"
 #include "runtime/build.hpp"
 #include "runtime/context.hpp"
 #include "unit/ops/graphs.hpp"

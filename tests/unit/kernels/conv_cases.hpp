@@ -1,9 +1,9 @@
 // Integer convolutions, as cases for the kernels of the list.
 #pragma once
 
-#include "kernels/conv_winograd.hpp"
-#include "kernels/depthwise_whole.hpp"
-#include "kernels/dot4_product.hpp"
+#include "kernels/conv/conv_int8_winograd.hpp"
+#include "kernels/conv/depthwise_int8.hpp"
+#include "kernels/gemm/gemm_int8_vnni.hpp"
 #include "unit/kernels/kernel_case.hpp"
 
 namespace anybit::kernels::cases {

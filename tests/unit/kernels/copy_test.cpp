@@ -1,5 +1,5 @@
 // Strided copies against the definition, element by element.
-#include "kernels/copy.hpp"
+#include "kernels/move/copy.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,9 +8,9 @@
 
 #include "base/cpu.hpp"
 #include "base/reproducible.hpp"
-#include "kernels/dnnl_conv.hpp"
+#include "kernels/conv/conv_onednn.hpp"
+#include "kernels/elementwise/unary.hpp"
 #include "kernels/instructions.hpp"
-#include "kernels/map.hpp"
 #include "kernels/simd_target.hpp"
 
 namespace anybit::kernels {

@@ -5,12 +5,12 @@
 #include <limits>
 
 #include "formats/scaled.hpp"
-#include "kernels/halves.hpp"
-#include "kernels/look_up.hpp"
-#include "kernels/map.hpp"
-#include "kernels/pairs.hpp"
-#include "kernels/quantize.hpp"
-#include "kernels/softmax.hpp"
+#include "kernels/elementwise/binary.hpp"
+#include "kernels/elementwise/float16.hpp"
+#include "kernels/elementwise/look_up.hpp"
+#include "kernels/elementwise/quantize.hpp"
+#include "kernels/elementwise/unary.hpp"
+#include "kernels/reduce/softmax.hpp"
 #include "unit/kernels/kernel_case.hpp"
 
 namespace anybit::kernels::cases {

@@ -1,5 +1,5 @@
 // GEMM against naive loops, for every SIMD target of this CPU.
-#include "kernels/gemm.hpp"
+#include "kernels/gemm/gemm.hpp"
 
 #include <gtest/gtest.h>
 

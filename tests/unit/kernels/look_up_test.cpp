@@ -1,5 +1,5 @@
 // Lookup tables and transposes against naive loops.
-#include "kernels/look_up.hpp"
+#include "kernels/elementwise/look_up.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "hwy/highway.h"
-#include "kernels/relay.hpp"
+#include "kernels/move/layout_transform.hpp"
 
 namespace anybit::kernels {
 namespace {

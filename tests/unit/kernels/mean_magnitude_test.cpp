@@ -1,5 +1,5 @@
 // Mean magnitudes against those that formats choose scales by, for every SIMD target of this CPU.
-#include "kernels/mean_magnitude.hpp"
+#include "kernels/reduce/mean_magnitude.hpp"
 
 #include <gtest/gtest.h>
 

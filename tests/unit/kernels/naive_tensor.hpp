@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "kernels/tensor_codec.hpp"
+#include "kernels/codec/tensor_codec.hpp"
 
 namespace anybit::kernels {
 

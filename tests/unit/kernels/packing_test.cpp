@@ -1,5 +1,5 @@
 // Packing: every width at every length, against bits placed one by one.
-#include "kernels/packing.hpp"
+#include "kernels/codec/packing.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // QuantizeLinear's kernel against its definition, for every SIMD target of this CPU.
-#include "kernels/quantize.hpp"
+#include "kernels/elementwise/quantize.hpp"
 
 #include <gtest/gtest.h>
 

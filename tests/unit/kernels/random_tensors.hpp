@@ -8,7 +8,7 @@
 
 #include "formats/float_bits.hpp"
 #include "formats/grouping.hpp"
-#include "kernels/tensor_codec.hpp"
+#include "kernels/codec/tensor_codec.hpp"
 
 namespace anybit::kernels {
 

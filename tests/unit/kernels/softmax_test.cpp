@@ -1,6 +1,6 @@
 // Softmax, reductions and normalization of rows and columns against double, at every length, on every SIMD
 // target.
-#include "kernels/softmax.hpp"
+#include "kernels/reduce/softmax.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "hwy/targets.h"
-#include "kernels/norm.hpp"
-#include "kernels/reduce.hpp"
+#include "kernels/reduce/norm.hpp"
+#include "kernels/reduce/reduce.hpp"
 
 namespace anybit::kernels {
 namespace {

@@ -1,13 +1,13 @@
 // TensorCodec against the scalar codec, for every format: random tensors, axes, blocks, parameters and
 // rounding modes. ANYBIT_SEED replays a failure.
-#include "kernels/tensor_codec.hpp"
+#include "kernels/codec/tensor_codec.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
-#include "kernels/packing.hpp"
+#include "kernels/codec/packing.hpp"
 #include "naive_tensor.hpp"
 #include "random_tensors.hpp"
 

@@ -1,0 +1,170 @@
+// Works on the bits: conversion instructions differ in their NaN results, and some CPUs have none.
+#include "kernels/elementwise/float16.hpp"
+
+#include <cstring>
+
+#include "kernels/choose.hpp"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/elementwise/float16_simd.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+#ifndef ANYBIT_KERNELS_HALVES_ONCE_
+#define ANYBIT_KERNELS_HALVES_ONCE_
+namespace anybit::kernels {
+struct HalfWork {
+  enum class Kind : std::uint8_t { to_float16, from_float16, to_bfloat16, from_bfloat16 } kind;
+  const void* from;
+  void* to;
+  std::size_t n;
+};
+}  // namespace anybit::kernels
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace anybit::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using DF = hn::ScalableTag<float>;
+using DI = hn::RebindToSigned<DF>;
+using DH = hn::Rebind<std::uint16_t, DF>;
+using VF = hn::Vec<DF>;
+using VI = hn::Vec<DI>;
+
+// Calls body(from, to) for full vectors; the tail goes through a buffer.
+template <class From, class To, class Body>
+HWY_INLINE void Runs(const From* from, To* to, std::size_t n, const Body& body) {
+  const std::size_t lanes = hn::Lanes(DF());
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) body(from + i, to + i);
+  if (i == n) return;
+  HWY_ALIGN From in[hn::MaxLanes(DF())] = {};
+  HWY_ALIGN To out[hn::MaxLanes(DF())];
+  std::memcpy(in, from + i, (n - i) * sizeof(From));
+  body(in, out);
+  std::memcpy(to + i, out, (n - i) * sizeof(To));
+}
+
+HWY_INLINE VI Constant(int bits) { return hn::Set(DI(), bits); }
+
+// The sign bit and the other bits of a float.
+struct Parts {
+  VI sign, rest;
+};
+HWY_INLINE Parts Split(const float* from) {
+  const VI bits = hn::BitCast(DI(), hn::LoadU(DF(), from));
+  const VI rest = hn::And(bits, Constant(0x7FFFFFFF));
+  return {hn::Xor(bits, rest), rest};
+}
+HWY_INLINE void StoreHalves(VI bits, std::uint16_t* to) {
+  hn::StoreU(hn::TruncateTo(DH(), hn::BitCast(hn::RebindToUnsigned<DI>(), bits)), DH(), to);
+}
+HWY_INLINE VI LoadHalves(const std::uint16_t* from) { return hn::PromoteTo(DI(), hn::LoadU(DH(), from)); }
+
+// Adds half a step, minus one unit if the bit above is even, so that truncation rounds half to even.
+template <int kCut>
+HWY_INLINE VI RoundUp(VI rest) {
+  const VI odd = hn::And(hn::ShiftRight<kCut>(rest), Constant(1));
+  return hn::Add(hn::Add(rest, Constant((1 << (kCut - 1)) - 1)), odd);
+}
+
+void ToFloat16(const float* from, std::uint16_t* to, std::size_t n) {
+  Runs(from, to, n, [](const float* x, std::uint16_t* out) HWY_ATTR {
+    const auto [sign, rest] = Split(x);
+    const VI normal = hn::ShiftRight<13>(hn::Sub(RoundUp<13>(rest), Constant(112 << 23)));
+    // The last place of 0.5 in float32 is the step of subnormal float16: adding rounds.
+    const VF units = hn::Add(hn::BitCast(DF(), rest), hn::Set(DF(), 0.5f));
+    const VI small = hn::Sub(hn::BitCast(DI(), units), Constant(0x3F000000));
+    const VI finite = hn::IfThenElse(hn::Lt(rest, Constant(0x38800000)), small, normal);
+    const VI nan = hn::Or(hn::And(hn::ShiftRight<13>(rest), Constant(0x3FF)), Constant(0x7E00));
+    const VI beyond = hn::IfThenElse(hn::Gt(rest, Constant(0x7F800000)), nan, Constant(0x7C00));
+    const VI half = hn::IfThenElse(hn::Lt(rest, Constant(0x477FF000)), finite, beyond);
+    StoreHalves(hn::Or(half, hn::ShiftRight<16>(sign)), out);
+  });
+}
+
+void FromFloat16(const std::uint16_t* from, float* to, std::size_t n) {
+  Runs(from, to, n, [](const std::uint16_t* x, float* out) HWY_ATTR {
+    const VI half = LoadHalves(x), rest = hn::And(half, Constant(0x7FFF));
+    const VI normal = hn::Add(hn::ShiftLeft<13>(rest), Constant(112 << 23));
+    const VI special = hn::Or(hn::ShiftLeft<13>(rest), Constant(0x7F800000));
+    const VF small = hn::Mul(hn::ConvertTo(DF(), rest), hn::Set(DF(), 0x1p-24f));
+    const VI large = hn::IfThenElse(hn::Lt(rest, Constant(0x7C00)), normal, special);
+    const VI all = hn::IfThenElse(hn::Lt(rest, Constant(0x400)), hn::BitCast(DI(), small), large);
+    const VI sign = hn::ShiftLeft<16>(hn::Xor(half, rest));
+    hn::StoreU(hn::BitCast(DF(), hn::Or(all, sign)), DF(), out);
+  });
+}
+
+void ToBfloat16(const float* from, std::uint16_t* to, std::size_t n) {
+  Runs(from, to, n, [](const float* x, std::uint16_t* out) HWY_ATTR {
+    const auto [sign, rest] = Split(x);
+    const VI nan = hn::Or(rest, Constant(0x00400000));
+    const VI all = hn::IfThenElse(hn::Gt(rest, Constant(0x7F800000)), nan, RoundUp<16>(rest));
+    StoreHalves(hn::ShiftRight<16>(hn::Or(all, sign)), out);
+  });
+}
+
+void FromBfloat16(const std::uint16_t* from, float* to, std::size_t n) {
+  Runs(from, to, n, [](const std::uint16_t* x, float* out) HWY_ATTR {
+    hn::StoreU(hn::BitCast(DF(), hn::ShiftLeft<16>(LoadHalves(x))), DF(), out);
+  });
+}
+
+void ConvertHalves(const HalfWork& work) {
+  const auto* floats = static_cast<const float*>(work.from);
+  const auto* halves = static_cast<const std::uint16_t*>(work.from);
+  switch (work.kind) {
+    case HalfWork::Kind::to_float16:
+      return ToFloat16(floats, static_cast<std::uint16_t*>(work.to), work.n);
+    case HalfWork::Kind::from_float16:
+      return FromFloat16(halves, static_cast<float*>(work.to), work.n);
+    case HalfWork::Kind::to_bfloat16:
+      return ToBfloat16(floats, static_cast<std::uint16_t*>(work.to), work.n);
+    case HalfWork::Kind::from_bfloat16:
+      return FromBfloat16(halves, static_cast<float*>(work.to), work.n);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace anybit::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace anybit::kernels {
+
+std::span<const Descriptor> float16_simd_descriptors() {
+  using enum Instructions;
+  constexpr std::string_view kTypes = "float32 and float16 or bfloat16";
+  static const Descriptor all[] = {
+      {"vectors", kTypes, "", avx2, true, 0, HalfConversion{HWY_CHOOSE_AVX2(ConvertHalves)}},
+      {"vectors", kTypes, "", baseline, true, 0, HalfConversion{HWY_STATIC_DISPATCH(ConvertHalves)}},
+  };
+  return all;
+}
+
+namespace {
+
+void convert(HalfWork::Kind kind, const void* from, void* to, std::size_t n) {
+  const HalfWork work{kind, from, to, n};
+  choose<HalfConversion>(work).run(work);
+}
+
+}  // namespace
+
+void to_float16(const float* from, std::uint16_t* to, std::size_t n) {
+  convert(HalfWork::Kind::to_float16, from, to, n);
+}
+void from_float16(const std::uint16_t* from, float* to, std::size_t n) {
+  convert(HalfWork::Kind::from_float16, from, to, n);
+}
+void to_bfloat16(const float* from, std::uint16_t* to, std::size_t n) {
+  convert(HalfWork::Kind::to_bfloat16, from, to, n);
+}
+void from_bfloat16(const std::uint16_t* from, float* to, std::size_t n) {
+  convert(HalfWork::Kind::from_bfloat16, from, to, n);
+}
+
+}  // namespace anybit::kernels
+#endif  // HWY_ONCE

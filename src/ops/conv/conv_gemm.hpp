@@ -1,0 +1,23 @@
+// Float convolution as GEMM over windows (im2col), channels last: the fallback where oneDNN has no kernel or
+// is absent.
+#pragma once
+
+#include <vector>
+
+#include "kernels/conv/im2col.hpp"
+#include "ops/conv/conv_call.hpp"
+
+namespace anybit::ops {
+
+// Packed weights: one matrix per group.
+struct ConvMatrices {
+  std::vector<kernels::PackedFloats> groups;
+};
+
+// `w` is float32 and plain.
+ConvMatrices conv_matrices(const kernels::ConvSizes& sizes, const Array& w);
+// Inputs as Conv and FusedConv have them; `matrices` may be null.
+Result<void> run_conv_gemm(Frame& frame, const kernels::ConvSizes& sizes, const ConvMatrices* matrices,
+                           const kernels::Activation& activation);
+
+}  // namespace anybit::ops

@@ -1,0 +1,66 @@
+// Add, Sub, Mul, Div, with broadcasting. ONNX: versions 1, 6, 7, 13, 14.
+#include "ops/elementwise/binary_functions.hpp"
+#include "ops/rules.hpp"
+
+namespace anybit::ops {
+namespace {
+
+Dim add(const Dim& a, const Dim& b) { return a + b; }
+Dim subtract(const Dim& a, const Dim& b) { return a - b; }
+Dim multiply(const Dim& a, const Dim& b) { return a * b; }
+
+// Exact quotients only: ONNX truncates integer quotients, but not real ones.
+Dim divide(const Dim& a, const Dim& b) {
+  if (b.is(1)) return a;
+  const bool exact = a.known() && b.known() && *b.size > 0 && *a.size % *b.size == 0;
+  return exact ? Dim(*a.size / *b.size) : Dim();
+}
+
+Dim divide_integers(const Dim& a, const Dim& b) {
+  return a.known() && *a.size >= 0 ? floor_div(a, b) : divide(a, b);
+}
+
+template <Combine kFold>
+Result<Values> infer_folded(const Call& call) {
+  return infer_pairs(call, kFold);
+}
+Result<Values> infer_div(const Call& call) {
+  return infer_pairs(call, is_float(call.in(0).type) ? divide : divide_integers);
+}
+
+template <class F, kernels::FloatPairs kKernel>
+Result<void> run(Frame& frame) {
+  const ElementType type = frame.in(0).type();
+  const PairRow row = number_row<F, kKernel>(type);
+  if (!row) return wrong_type(frame, 0);
+  return run_pairs(frame, 0, 1, type, row);
+}
+
+constexpr Traits kTraits{.role = Traits::Role::compute, .data = {0, 1}, .by_element = true};
+
+constexpr Descriptor arithmetic(std::string_view name, Infer infer, Run run, Traits traits) {
+  return {.name = name,
+          .domain = "",
+          .since = {1, 6, 7, 13, 14},
+          .infer = infer,
+          .run = run,
+          .required = 2,
+          .layouts = Layouts::each,
+          .traits = traits};
+}
+
+}  // namespace
+
+std::span<const Descriptor> arithmetic_descriptors() {
+  static const Descriptor all[] = {
+      arithmetic("Add", infer_folded<add>, run<AddPair, kernels::add>,
+                 kTraits.called("add").with_sign(Traits::Sign::of_inputs)),
+      arithmetic("Sub", infer_folded<subtract>, run<SubtractPair, kernels::subtract>, kTraits.called("sub")),
+      arithmetic("Mul", infer_folded<multiply>, run<MultiplyPair, kernels::multiply>,
+                 kTraits.called("mul").with_sign(Traits::Sign::of_inputs)),
+      arithmetic("Div", infer_div, run<DividePair, kernels::divide>, kTraits),
+  };
+  return all;
+}
+
+}  // namespace anybit::ops

@@ -1,0 +1,65 @@
+// Integer GEMM for operators (MatMulInteger, QLinearMatMul, …): zero points and scales per tensor, per row of
+// A, or per column of B.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ops/matmul/batched_gemm.hpp"
+#include "ops/quantized/quantization.hpp"
+
+namespace anybit::ops {
+
+// Zero points or scales of one input, per tensor or along one axis.
+template <class T>
+struct Along {
+  const T* data = nullptr;
+  std::int64_t stride = 0;  // 0: per tensor
+  std::int64_t matrix = 0;  // stride between matrices of the batch
+};
+
+// Null data if the input is omitted. `each`: rows or columns of each matrix.
+Result<Along<std::int32_t>> zeros_of(Frame& frame, std::size_t input, std::int64_t each,
+                                     std::int64_t matrices);
+Result<Along<float>> scales_of(Frame& frame, std::size_t input, std::int64_t each, std::int64_t matrices);
+
+// Constant integer matrices, packed into panels.
+struct PackedWholeOperand : Prepared {
+  std::vector<kernels::PackedWholes> matrices;
+  std::int64_t matrix_elements = 0;
+  std::int64_t bytes() const override { return bytes_of_all(matrices); }
+};
+// The operator has no such input.
+inline constexpr std::size_t kNoInput = static_cast<std::size_t>(-1);
+// Input indices of a node.
+struct WholeInputs {
+  std::size_t a, a_zero, b, b_zero;
+};
+// Packs B; null unless B and its zero points are constant.
+Result<std::shared_ptr<const Prepared>> prepare_whole(const Setup& setup, const WholeInputs& inputs);
+
+// The matrix multiplications of a node, and its zero points.
+struct WholeTerms {
+  WholeInputs inputs;
+  Products products;
+  Along<std::int32_t> a_zero, b_zero;
+  static Result<WholeTerms> of(Frame& frame, const WholeInputs& inputs);
+};
+
+// Output scales: scale of a × scale of b / `divisor`, in double, rounded once.
+struct WholeScales {
+  kernels::Spread<float> spread;
+  std::int64_t matrix = 0;
+};
+Result<WholeScales> scales_of(Frame& frame, const WholeTerms& terms, const Along<float>& a,
+                              const Along<float>& b, double divisor);
+
+// Runs the GEMMs into `out`. `a`, if given, replaces the data of input A (uint8).
+void multiply_wholes(const Frame& frame, const WholeTerms& terms, const kernels::WholeEpilogue& epilogue,
+                     const WholeScales& scales, Array& out, const std::uint8_t* a = nullptr);
+
+// 8- and 16-bit integer types as the kernels name them.
+std::optional<kernels::Whole> whole_of(ElementType type);
+std::optional<kernels::WholeResult> result_of(ElementType type);
+
+}  // namespace anybit::ops

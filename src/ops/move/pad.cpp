@@ -1,0 +1,252 @@
+// Pad: adds elements on each side of an axis, or crops with negative pads. ONNX: Pad-1, -2 (attributes), -11
+// … -25 (inputs).
+#include <algorithm>
+#include <utility>
+
+#include "base/checked.hpp"
+#include "ops/check.hpp"
+#include "ops/move/data_movement.hpp"
+#include "ops/raise.hpp"
+#include "ops/rules.hpp"
+
+namespace anybit::ops {
+namespace {
+
+Result<Values> infer(const Call& call) {
+  const Value& input = call.in(0);
+  if (!input.shape) return infer_same(call);
+  const std::size_t rank = input.shape->size();
+  const auto pads = call.list(1, call.version < 2 ? "paddings" : "pads");
+  if (!pads) return outputs_of(call, tensor(input.type, unknown_shape(rank)));
+  std::vector<std::size_t> axes(rank);
+  for (std::size_t i = 0; i < rank; ++i) axes[i] = i;
+  if (call.has(3)) {
+    const auto given = call.in(3).elements ? numbers(*call.in(3).elements) : std::nullopt;
+    if (!given) return outputs_of(call, tensor(input.type, unknown_shape(rank)));
+    axes = TRY(axes_of(*given, rank));
+  }
+  if (pads->size() != 2 * axes.size()) {
+    return wrong(fmt::format("{} pads are given for {} axes", pads->size(), axes.size()),
+                 "two for each axis: all before, then all after");
+  }
+  Shape shape = *input.shape;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    Dim& dim = shape[axes[i]];
+    dim = dim + (*pads)[i] + (*pads)[axes.size() + i];
+    if (dim.known() && *dim.size < 0)
+      return wrong(fmt::format("axis {} is cropped to {}", axes[i], *dim.size));
+  }
+  return outputs_of(call, tensor(input.type, std::move(shape)));
+}
+
+enum class Mode : std::uint8_t { constant, reflect, edge, wrap };
+
+Result<Mode> mode_of(const Frame& frame) {
+  const std::string_view name = frame.text("mode", "constant");
+  if (name == "constant") return Mode::constant;
+  if (name == "reflect") return Mode::reflect;
+  if (name == "edge") return Mode::edge;
+  if (name == "wrap") return Mode::wrap;
+  return wrong(fmt::format("mode is '{}'", name), "constant, reflect, edge or wrap");
+}
+
+// One axis: negative pads crop the input to [from, from + kept), which is then padded.
+struct Side {
+  std::int64_t before = 0, from = 0, kept = 0, size = 0;
+
+  // The input index for an output index; -1 for the constant.
+  std::int64_t source(Mode mode, std::int64_t at) const {
+    const std::int64_t place = at - before;
+    if (place >= 0 && place < kept) return from + place;
+    switch (mode) {
+      case Mode::edge:
+        return from + std::clamp<std::int64_t>(place, 0, kept - 1);
+      case Mode::wrap:
+        return from + (place % kept + kept) % kept;
+      case Mode::reflect: {
+        if (kept == 1) return from;
+        const std::int64_t period = 2 * (kept - 1), in_period = (place % period + period) % period;
+        return from + std::min(in_period, period - in_period);
+      }
+      case Mode::constant:
+        break;
+    }
+    return -1;
+  }
+};
+
+Result<Side> side_of(std::int64_t size, std::int64_t before, std::int64_t after, Mode mode) {
+  const auto more = checked_add(before, after);
+  const auto total = more ? checked_add(size, *more) : std::nullopt;
+  if (!total || *total < 0)
+    return wrong(fmt::format("pads {} and {} on an axis of size {}", before, after, size));
+  const std::int64_t cut_before =
+      before < 0 ? std::min(-(before + 1), size) + (-(before + 1) < size ? 1 : 0) : 0;
+  const std::int64_t left = size - cut_before;
+  const std::int64_t cut_after = after < 0 ? std::min(-(after + 1), left) + (-(after + 1) < left ? 1 : 0) : 0;
+  Side side{std::max<std::int64_t>(before, 0), cut_before, left - cut_after, *total};
+  if (side.kept == 0 && side.size > 0 && mode != Mode::constant)
+    return wrong("an axis without elements can only be padded with a constant", "mode 'constant'");
+  return side;
+}
+
+struct Sides {
+  std::array<Side, Dims::kCapacity> sides;
+  std::size_t rank = 0;
+  Dims dims;  // of the output
+};
+
+Result<Sides> sides_of(const Frame& frame, Mode mode) {
+  const Array& input = frame.in(0);
+  const auto pads = TRY(dims_of(frame, 1, frame.version < 2 ? "paddings" : "pads"));
+  if (!pads) return wrong("no pads are given");
+  Dims axes;
+  if (frame.has(3)) {
+    axes = TRY(axes_within(TRY(dims_from(frame.in(3), "axes")).span(), input.rank()));
+  } else {
+    for (std::size_t i = 0; i < input.rank(); ++i) axes.push_back(static_cast<std::int64_t>(i));
+  }
+  if (pads->size() != 2 * axes.size()) {
+    return wrong(fmt::format("{} pads are given for {} axes", pads->size(), axes.size()),
+                 "two for each axis: all before, then all after");
+  }
+  Sides all;
+  all.rank = input.rank();
+  for (std::size_t i = 0; i < all.rank; ++i) all.sides[i] = TRY(side_of(input.dim(i), 0, 0, mode));
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = static_cast<std::size_t>(axes[i]);
+    all.sides[axis] = TRY(side_of(input.dim(axis), (*pads)[i], (*pads)[axes.size() + i], mode));
+  }
+  for (std::size_t i = 0; i < all.rank; ++i) all.dims.push_back(all.sides[i].size);
+  return all;
+}
+
+// Writes a row of the output (its last axis); `source` is null if the entire row is the constant.
+template <class T>
+void pad_row(const Side& side, Mode mode, const T* source, const T& constant, T* row) {
+  if (!source) {
+    std::fill_n(row, side.size, constant);
+    return;
+  }
+  const std::int64_t end = side.before + side.kept;
+  const auto fill = [&](std::int64_t first, std::int64_t last) {
+    if (mode == Mode::constant) return void(std::fill(row + first, row + last, constant));
+    for (std::int64_t i = first; i < last; ++i) row[i] = source[side.source(mode, i)];
+  };
+  fill(0, side.before);
+  std::copy_n(source + side.from, side.kept, row + side.before);
+  fill(end, side.size);
+}
+
+template <class T>
+void pad_rows(const Frame& frame, const Sides& all, Mode mode, const T& constant, Array& out) {
+  const Array& input = frame.in(0);
+  const Side& last = all.sides[all.rank - 1];
+  const Dims strides = strides_of(input.dims());
+  const std::int64_t rows = out.count() / std::max<std::int64_t>(last.size, 1);
+  const auto body = [&](std::int64_t first, std::int64_t end) {
+    for (std::int64_t index = first; index < end; ++index) {
+      std::int64_t rest = index, at = 0;
+      bool inside = true;
+      for (std::size_t i = all.rank - 1; i-- > 0;) {
+        const std::int64_t place = all.sides[i].source(mode, rest % all.sides[i].size);
+        rest /= all.sides[i].size;
+        inside = inside && place >= 0;
+        at += place * strides[i];
+      }
+      pad_row(last, mode, inside && last.kept > 0 ? input.data<T>() + at : nullptr, constant,
+              out.mutable_data<T>() + index * last.size);
+    }
+  };
+  parallel(frame, rows, 10.0 + 0.2 * static_cast<double>(last.size) * sizeof(T), std::ref(body));
+}
+
+// Merges trailing axes that are neither padded nor cropped into the last one that is, for longer rows.
+void merge(Sides& all, const Dims& input) {
+  std::int64_t row = 1;
+  while (all.rank > 1) {
+    const Side& last = all.sides[all.rank - 1];
+    row *= input[all.rank - 1];
+    if (last.kept != last.size || last.size != row) return;
+    Side& side = all.sides[all.rank - 2];
+    side = {side.before * last.size, side.from * last.size, side.kept * last.size, side.size * last.size};
+    --all.rank;
+  }
+}
+
+// Zero or the empty string if neither input nor attribute gives it.
+template <class T>
+Result<T> constant_of(const Frame& frame) {
+  const Array& input = frame.in(0);
+  if (frame.has(2)) {
+    const Array& value = frame.in(2);
+    if (value.type() != input.type() || value.count() != 1)
+      return wrong(fmt::format("constant_value is {}", to_string(frame.datum(2))),
+                   "one element of the data's type");
+    return has_elements(value) ? *value.data<T>() : T{};
+  }
+  T constant{};
+  if (const double given = frame.real("value", 0); frame.version < 11 && given != 0) {
+    for_number(input.type(), [&]<class N>(N) {
+      const N number = static_cast<N>(static_cast<Computed<N>>(given));
+      if constexpr (sizeof(N) == sizeof(T) && !std::is_same_v<T, std::string>)
+        constant = std::bit_cast<T>(number);
+    });
+  }
+  return constant;
+}
+
+Result<void> run(Frame& frame) {
+  const Array& input = frame.in(0);
+  const Mode mode = TRY(mode_of(frame));
+  Sides all = TRY(sides_of(frame, mode));
+  if (all.dims == input.dims()) {
+    const bool still =
+        std::all_of(all.sides.begin(), all.sides.begin() + static_cast<std::ptrdiff_t>(all.rank),
+                    [](const Side& side) { return side.before == 0 && side.from == 0; });
+    if (still) return frame.share(0, 0, all.dims);
+  }
+  Result<void> done;
+  if (all.dims.count() > 0) {
+    const bool known = for_moved(input.type(), [&]<class T>(T) {
+      if (auto constant = constant_of<T>(frame); !constant.ok()) done = std::move(constant).error();
+    });
+    if (!known) return wrong_type(frame, 0);
+    TRY(done);
+  }
+  Array* out = TRY(frame.out(0, input.type(), all.dims));
+  if (out->count() == 0) return {};
+  if (mode == Mode::constant) merge(all, input.dims());
+  for_moved(input.type(), [&]<class T>(T) { pad_rows<T>(frame, all, mode, *constant_of<T>(frame), *out); });
+  return done;
+}
+
+Result<void> raise_to_11(Raising& raising) {
+  TRY(raising.integers_to_input("pads", 1));
+  TRY(raising.real_to_input("value", 2));
+  return {};
+}
+
+// Since Pad-11 the constant is an input and is quantized with the data. Before, it is an attribute and cannot
+// be quantized unless it is zero.
+Traits::Role role_of(const graph::Node& node) {
+  const graph::Attribute* value = node.attribute("value");
+  const auto* number = value ? std::get_if<float>(&value->value) : nullptr;
+  return number && *number != 0.0f ? Traits::Role::none : Traits::Role::move;
+}
+
+}  // namespace
+
+std::span<const Descriptor> pad_descriptors() {
+  static const Descriptor all[] = {
+      {.name = "Pad",
+       .domain = "",
+       .since = {1, 2, 11, 13, 18, 19, 21, 23, 24, 25},
+       .infer = infer,
+       .run = run,
+       .raise = {{11, raise_to_11}},
+       .traits = {.role = Traits::Role::move, .data = {0, 2}, .codes = {.since = 11}, .role_of = role_of}}};
+  return all;
+}
+
+}  // namespace anybit::ops

@@ -1,0 +1,43 @@
+// Tensors packed in number formats without an ONNX element type: shared by the operators of ai.anybit.
+#pragma once
+
+#include "formats/use.hpp"
+#include "graph/node.hpp"
+#include "kernels/codec/tensor_codec.hpp"
+#include "ops/frame.hpp"
+
+namespace anybit::ops {
+
+using graph::kAnybit;
+
+// The parsed attribute `format` of a node.
+struct CodedUse : Prepared {
+  formats::Use use;
+};
+Result<std::shared_ptr<const Prepared>> prepare_use(const Setup& setup);
+Result<kernels::TensorCodec> codec_for(const formats::Use& use, std::span<const std::int64_t> dims);
+// The same for the attribute `format`. Constant folding runs before nodes are prepared: then it is parsed
+// here.
+Result<kernels::TensorCodec> codec_for(const Attributes& node, const CodedUse* prepared,
+                                       std::span<const std::int64_t> dims);
+
+// Fake quantization: output 0 is input 0 rounded to the format, with scales and other group parameters chosen
+// from it.
+Result<void> quantize_dequantize(Frame& frame, const formats::Use& use);
+
+// The packed tensor of a Decode node, checked: its attributes, packed elements and group parameters.
+struct CodedWeight {
+  kernels::TensorCodec codec;
+  std::vector<std::int64_t> dims;  // after decoding
+  const std::uint8_t* codes = nullptr;
+  kernels::TensorCodec::Parameters parameters;
+
+  // From the attributes alone: the codec of the packed shape `coded`. `dims` must have the same number of
+  // values.
+  static Result<kernels::TensorCodec> codec_of(const Attributes& node, const CodedUse* prepared);
+  // `stored`: the packed elements, then the fields in the order of the format; null if one is left out.
+  static Result<CodedWeight> of(const Attributes& node, const CodedUse* prepared,
+                                std::span<const Array* const> stored);
+};
+
+}  // namespace anybit::ops

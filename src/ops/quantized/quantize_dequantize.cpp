@@ -1,0 +1,28 @@
+// QuantizeDequantize of ai.anybit: fake quantization; each value becomes the nearest one of a number format.
+// The attribute `format` names it: "mxfp4_e2m1 axis=1 block_size=32". Shared parameters (scales, exponents)
+// are computed from the values.
+#include "ops/quantized/packed_tensor.hpp"
+#include "ops/rules.hpp"
+
+namespace anybit::ops {
+namespace {
+
+Result<void> run(Frame& frame) {
+  const auto* prepared = frame.prepared<CodedUse>();
+  return quantize_dequantize(frame,
+                             prepared ? prepared->use : TRY(formats::read_use(frame.text("format", ""))));
+}
+
+}  // namespace
+
+std::span<const Descriptor> quantize_dequantize_descriptors() {
+  static const Descriptor all[] = {{.name = "QuantizeDequantize",
+                                    .domain = kAnybit,
+                                    .since = {1},
+                                    .infer = infer_same,
+                                    .run = run,
+                                    .prepare = prepare_use}};
+  return all;
+}
+
+}  // namespace anybit::ops
