@@ -4,7 +4,7 @@
 
 #include "unit/kernels/conv_cases.hpp"
 #include "unit/kernels/element_cases.hpp"
-#include "unit/kernels/product_cases.hpp"
+#include "unit/kernels/gemm_cases.hpp"
 
 namespace anybit::kernels {
 

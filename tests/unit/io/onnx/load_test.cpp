@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "unit/base/scratch.hpp"
-#include "unit/onnx/model_bytes.hpp"
+#include "unit/io/onnx/model_bytes.hpp"
 
 namespace anybit::onnx {
 namespace {

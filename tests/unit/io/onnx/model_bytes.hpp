@@ -11,7 +11,7 @@
 #include "base/try.hpp"
 #include "io/onnx/load.hpp"
 #include "io/onnx/save.hpp"
-#include "unit/onnx/wire_text.hpp"
+#include "unit/io/onnx/wire_text.hpp"
 
 namespace anybit::onnx::testing {
 

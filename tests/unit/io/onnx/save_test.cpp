@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "unit/base/scratch.hpp"
-#include "unit/onnx/model_bytes.hpp"
+#include "unit/io/onnx/model_bytes.hpp"
 
 namespace anybit::onnx {
 namespace {

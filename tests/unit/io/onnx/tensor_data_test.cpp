@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "graph/element_type.hpp"
-#include "unit/onnx/model_bytes.hpp"
+#include "unit/io/onnx/model_bytes.hpp"
 
 namespace anybit::onnx {
 namespace {

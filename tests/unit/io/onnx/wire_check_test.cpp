@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "unit/onnx/wire_text.hpp"
+#include "unit/io/onnx/wire_text.hpp"
 
 namespace anybit::onnx {
 namespace {
