@@ -136,7 +136,7 @@ bench-kernels:  ## Every kernel of the list on one thread: GOPS, and how many ti
 	@cmake --build --preset release -j $(JOBS) --target bench_kernels
 	build/release/bin/bench_kernels $(BENCH)
 
-bench-packed:  ## Products by packed weights, beside float32 and ONNX Runtime's MatMulNBits
+bench-packed:  ## BatchedMatMul by packed weights, beside float32 and ONNX Runtime's MatMulNBits
 	@scripts/setup build test python
 	@cmake --preset release -DANYBIT_TESTS=ON
 	@cmake --build --preset release -j $(JOBS) --target executor_library

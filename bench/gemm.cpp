@@ -77,17 +77,17 @@ struct ByteCase {
       : sizes(s),
         a(numbers<std::uint8_t>(s.m * s.k)),
         c(static_cast<std::size_t>(s.m * s.n)),
-        b({kernels::Whole::int8, numbers<std::int8_t>(s.k * s.n).data(), s.n, 1}, s.k, s.n, {}) {}
+        b({kernels::IntegerType::int8, numbers<std::int8_t>(s.k * s.n).data(), s.n, 1}, s.k, s.n, {}) {}
   void run(ThreadPool& pool) {
     const std::int32_t zero = 7;
     const float scale = 1e-4f;
-    kernels::WholeProduct product{.m = sizes.m, .n = sizes.n, .k = sizes.k};
-    product.a = {kernels::Whole::uint8, a.data(), sizes.k, 1};
+    kernels::IntegerGemmWork product{.m = sizes.m, .n = sizes.n, .k = sizes.k};
+    product.a = {kernels::IntegerType::uint8, a.data(), sizes.k, 1};
     product.a_zero = {&zero, 0, 0};
     product.b = &b;
     product.c = c.data();
     product.c_stride = sizes.n;
-    product.epilogue = {.type = kernels::WholeResult::uint8,
+    product.epilogue = {.type = kernels::IntegerResult::uint8,
                         .scale = {&scale, 0, 0},
                         .zero_point = 128,
                         .low = 0,
@@ -96,7 +96,7 @@ struct ByteCase {
   }
   Sizes sizes;
   std::vector<std::uint8_t> a, c;
-  kernels::PackedWholes b;
+  kernels::PackedIntegers b;
 };
 
 template <class Case>

@@ -101,7 +101,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   app.add_option("--labels", options->labels,
                  "The correct classes, one per sample: .npy, or text with one per line");
   app.add_option("--rows", options->rows, "How many layers to show, lowest SQNR first [10]")
-      ->transform(whole_number(0));
+      ->transform(parse_integer(0));
   app.add_flag("--no-layers", options->no_layers, "Compare the outputs only, which is faster");
   add_executor_options(app, options->executor);
   app.add_flag("--json", options->json, "Print everything as JSON");

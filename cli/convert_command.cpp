@@ -169,20 +169,20 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   app.add_option("--granularity", options->granularity,
                  "Which values share parameters: element (none do), tensor, channel or block");
   app.add_option("--axis", options->tensor.axis, "The axis of channels or blocks; -1 is the last (default)")
-      ->transform(whole_number());
+      ->transform(parse_integer());
   CLI::Option* size =
       app.add_option("--block-size", options->tensor.block_size, "Values per block along the axis")
-          ->transform(whole_number());
+          ->transform(parse_integer());
   app.add_option("--block", options->tensor.block,
                  "Or the block's size in each of the last dimensions: 1,16 (-1: all of it)")
       ->delimiter(',')
-      ->transform(whole_number())
+      ->transform(parse_integer())
       ->excludes(size);
   app.add_option("--rounding", options->rounding,
                  "half_even, half_away, half_up, toward_zero, floor, stochastic")
       ->capture_default_str();
   app.add_option("--seed", options->tensor.seed, "Seed of stochastic rounding")
-      ->transform(whole_number(0, UINT64_MAX))
+      ->transform(parse_integer(0, UINT64_MAX))
       ->capture_default_str();
   app.add_flag("--allow-nonfinite", options->tensor.allow_nonfinite, "Accept Inf and NaN");
   CLI::Option* dequantized = app.add_flag("--dequantized", options->dequantized,
@@ -191,7 +191,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
       ->excludes(format)
       ->excludes(dequantized);
   app.add_option("--threads", options->tensor.threads, "Threads to use; 0: one per core")
-      ->transform(whole_number(0, 1024))
+      ->transform(parse_integer(0, 1024))
       ->capture_default_str();
   app.add_flag("--json", options->json, "Print the result as JSON");
   return [options] { return run(*options); };

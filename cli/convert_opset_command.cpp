@@ -45,7 +45,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   app.add_option("MODEL", options->model, "The ONNX file")->required();
   app.add_option("-o,--output", options->output, "Where to write the new file")->required();
   app.add_option("--opset", options->opset, "The opset to convert to [the newest]")
-      ->transform(whole_number());
+      ->transform(parse_integer());
   add_in_place_flag(app, options->in_place);
   app.add_flag("--json", options->json, "Print everything as JSON");
   add_load_options(app, options->load);

@@ -60,7 +60,7 @@ void add_device_options(CLI::App& app, DeviceOptions& options) {
          "--minmax-run,--minmax_run,--minmax_runs", options.minmax_run,
          "Calibration runs of the float model, if the type needs ranges [10, or one per sample if there are "
          "several]")
-      ->transform(whole_number(1, 1'000'000))
+      ->transform(parse_integer(1, 1'000'000))
       ->needs(quantize)
       ->group(group);
   app.add_flag("--reproducible", options.reproducible,

@@ -42,7 +42,7 @@ void add_input_options(CLI::App& app, InputOptions& options) {
       ->type_name("NAME=SIZE")
       ->allow_extra_args(false);
   app.add_option("--seed", options.seed, "Seed of random inputs")
-      ->transform(whole_number(0, UINT64_MAX))
+      ->transform(parse_integer(0, UINT64_MAX))
       ->capture_default_str();
 }
 

@@ -48,7 +48,7 @@ std::string refusal(const std::string& text, std::string_view wanted) {
 
 }  // namespace
 
-CLI::Validator whole_number(std::int64_t low, std::uint64_t high) {
+CLI::Validator parse_integer(std::int64_t low, std::uint64_t high) {
   const bool bounded = low != INT64_MIN && high < INT64_MAX;
   const std::string wanted =
       low == INT64_MIN ? "a 64-bit integer" : fmt::format("an integer from {} to {}", low, high);

@@ -8,7 +8,7 @@
 namespace anybit::cli {
 
 // For Option::transform: a decimal integer.
-CLI::Validator whole_number(std::int64_t low = INT64_MIN, std::uint64_t high = INT64_MAX);
+CLI::Validator parse_integer(std::int64_t low = INT64_MIN, std::uint64_t high = INT64_MAX);
 // For Option::transform: a size in bytes, with an optional unit: 500MB, 1.5 GiB. KB and KiB are both 1024
 // bytes.
 CLI::Validator memory_size();

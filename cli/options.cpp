@@ -41,7 +41,7 @@ Error given_twice(std::string_view option, std::string_view name) {
 void add_load_options(CLI::App& app, LoadOptions& options) {
   constexpr const char* kGroup = "Limits and safety";
   const auto add_limit = [&](const char* name, std::int64_t& limit, const char* about) {
-    app.add_option(name, limit, about)->capture_default_str()->transform(whole_number(0))->group(kGroup);
+    app.add_option(name, limit, about)->capture_default_str()->transform(parse_integer(0))->group(kGroup);
   };
   add_limit("--max-rank", options.limits.rank, "Reject tensors with more dimensions");
   add_limit("--max-elements", options.limits.elements, "Reject tensors with more elements");
@@ -63,7 +63,7 @@ void add_load_options(CLI::App& app, LoadOptions& options) {
 
 void add_executor_options(CLI::App& app, ExecutorOptions& options) {
   app.add_option("--threads", options.threads, "Threads to use; 0: one per core")
-      ->transform(whole_number(0, 1024))
+      ->transform(parse_integer(0, 1024))
       ->capture_default_str();
   app.add_option("--max-memory", options.max_memory,
                  "Memory limit for activations and packed weights, an error if exceeded: 500MB, 2GB")

@@ -349,7 +349,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   add_in_place_flag(app, options->in_place);
   add_executor_options(app, options->executor);
   app.add_option("--seed", options->seed, "Seed of random choices; no recipe makes any today")
-      ->transform(whole_number(0, UINT64_MAX));
+      ->transform(parse_integer(0, UINT64_MAX));
   app.add_flag("--json", options->json, "Print the report as JSON");
   app.add_flag("-v,--verbose", options->verbose, "Show the outcome of every node and its reason");
   add_report_option(app, options->report);

@@ -260,7 +260,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
                  "The correct classes, one per row of the first output, in the order of the samples: .npy, "
                  "or text; adds top-1 and top-5");
   app.add_option("--repeat", options->repeat, "Run each sample this many times")
-      ->transform(whole_number(1, 1'000'000))
+      ->transform(parse_integer(1, 1'000'000))
       ->capture_default_str();
   app.add_flag("--profile", options->profile,
                "Show the time per operator and of the slowest nodes, and write a trace");

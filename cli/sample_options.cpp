@@ -13,7 +13,7 @@ constexpr const char* kGroup = "Samples";
 std::vector<CLI::Option*> add_sample_settings(CLI::App& app, SampleOptions& options) {
   std::vector<CLI::Option*> added;
   added.push_back(app.add_option("--samples", options.limit, "Use at most this many")
-                      ->transform(whole_number(1))
+                      ->transform(parse_integer(1))
                       ->type_name("N"));
   added.push_back(app.add_option("--mean", options.mean,
                                  "Mean of image pixels, which are 0 to 1: one number, or one per channel")
@@ -26,7 +26,7 @@ std::vector<CLI::Option*> add_sample_settings(CLI::App& app, SampleOptions& opti
           ->expected(1, 4)
           ->type_name("R,G,B"));
   added.push_back(app.add_option("--size", options.size, "Resize images to this height and width")
-                      ->transform(whole_number())
+                      ->transform(parse_integer())
                       ->delimiter(',')
                       ->expected(1, 2)
                       ->type_name("H,W"));

@@ -144,17 +144,17 @@ class CaseMaker {
         return add_function();
       case 4:
       case 5:
-        return add_pair();
+        return add_binary();
       case 6:
         return add_rounding();
       case 7:
-        return add_product();
+        return add_matmul();
       case 8:
         return add_pool();
       case 9:
         return add_norm();
       case 10:
-        return add_move();
+        return add_passthrough();
       case 11:
         return add_slice();
       case 12:
@@ -178,7 +178,7 @@ class CaseMaker {
     if (kind < 3) {
       add_conv();
     } else if (kind < 5) {
-      add_product();
+      add_matmul();
     } else if (kind == 5) {
       add_function();
     } else if (kind == 6) {
@@ -230,7 +230,7 @@ class CaseMaker {
     }
   }
 
-  void add_pair() {
+  void add_binary() {
     const Value x = pick();
     const char* const ops[] = {"Add", "Mul", "Sub", "Max", "Min"};
     const std::string op = choices_.of(ops);
@@ -330,7 +330,7 @@ class CaseMaker {
     return step("Mul", {step("Cast", {sums}, {attribute("to", real)}), scales});
   }
 
-  void add_product() {
+  void add_matmul() {
     const Value x = pick();
     if (x.dims.size() < 2 || x.dims.back() < 1) return add_function();
     const std::int64_t columns = choices_.of<std::int64_t>({8, 5, 16, 33});
@@ -374,7 +374,7 @@ class CaseMaker {
     put(step("LayerNormalization", {x.name, reals({n}, 0.5f, 1), reals({n}, 0.5f)}), x.dims, x.shape);
   }
 
-  void add_move() {
+  void add_passthrough() {
     const Value x = pick();
     using Ints = std::vector<std::int64_t>;
     if (x.dims.size() != 4) return put(step("Identity", {x.name}), x.dims, x.shape);

@@ -133,7 +133,7 @@ void emit_rows(Node& node, const IntegerConv& conv, const TiledConv& how, std::i
             node.int32s(conv.w_zero));
 }
 
-void emit_pairs_conv(Node& node, const IntegerConv& conv, const TiledConv& how) {
+void emit_binary_conv(Node& node, const IntegerConv& conv, const TiledConv& how) {
   const Value& y = node.out();
   const Cut& cut = how.cut;
   need_tile(node);
@@ -221,14 +221,14 @@ void emit_tiled_conv(Node& node, const IntegerConv& conv) {
     how.wide = widened_weights(node, conv, depth);
   const std::optional<IntegerConv> bytes = of_bytes(node, conv);
   const std::int64_t pair_rows = how.wide.empty() ? 2 * kTileRows * depth : 0,
-                     quad_rows = bytes ? quad_rows_bytes(node, conv, how) : 0;
-  if (pair_rows + quad_rows > 0) how.rows = node.scratch("int16_t", (std::max(pair_rows, quad_rows) + 1) / 2);
-  if (!bytes) return emit_pairs_conv(node, conv, how);
+                     dot4_rows = bytes ? dot4_rows_bytes(node, conv, how) : 0;
+  if (pair_rows + dot4_rows > 0) how.rows = node.scratch("int16_t", (std::max(pair_rows, dot4_rows) + 1) / 2);
+  if (!bytes) return emit_binary_conv(node, conv, how);
   node.line("#if defined(QUADS)");
-  emit_quads_conv(node, *bytes, how);
+  emit_dot4_conv(node, *bytes, how);
   node.line("#else");
   if (pair_rows == 0) node.line("(void){};", how.rows);
-  emit_pairs_conv(node, *bytes, how);
+  emit_binary_conv(node, *bytes, how);
   node.line("#endif");
 }
 

@@ -19,10 +19,10 @@ struct TiledConv {
 // The same convolution with the lowest integer as the zero point of the input, so that unsigned bytes are
 // multiplied by signed ones; empty if that is not possible.
 std::optional<IntegerConv> of_bytes(const Node& node, const IntegerConv& conv);
-// The number of bytes that emit_quads_conv needs at `rows`.
-std::int64_t quad_rows_bytes(const Node& node, const IntegerConv& conv, const TiledConv& how);
+// The number of bytes that emit_dot4_conv needs at `rows`.
+std::int64_t dot4_rows_bytes(const Node& node, const IntegerConv& conv, const TiledConv& how);
 // A convolution of bytes by the dot4 tiles of vnni.hpp.
-void emit_quads_conv(Node& node, const IntegerConv& conv, const TiledConv& how);
+void emit_dot4_conv(Node& node, const IntegerConv& conv, const TiledConv& how);
 
 // Opens a loop over rows of weights, up to `most` at a time: `o` is the first row of its group, `channel` of
 // all, and `filled` the number of rows. With the preference performance rows are distributed evenly.

@@ -18,12 +18,12 @@ bool has_zeros(const IntegerConv& conv) {
 // The weights of the model, without conversion.
 bool direct(const Node& node, const IntegerConv& conv, const TiledConv& how) {
   return how.wide.empty() && node.in(conv.w).type == Element::int8 && !has_zeros(conv) &&
-         quad_depth(conv.depth()) == conv.depth();
+         dot4_depth(conv.depth()) == conv.depth();
 }
 
 // Makes `rows` point to the weights of the current tile.
 void emit_rows(Node& node, const IntegerConv& conv, const TiledConv& how) {
-  const std::int64_t depth = quad_depth(conv.depth()), wide_depth = tile_depth(conv.depth());
+  const std::int64_t depth = dot4_depth(conv.depth()), wide_depth = tile_depth(conv.depth());
   if (direct(node, conv, how)) {
     node.line("const int8_t *rows = {} + channel * {};", node.x(conv.w), depth);
     return;
@@ -46,14 +46,15 @@ std::string gathering(Node& node, const IntegerConv& conv, const TiledConv& how,
   const std::string group =
       fmt::format("{} + g * {}", node.x(conv.x), conv.channels * conv.inputs_of_plane());
   if (how.as_it_is)
-    return fmt::format("{}({}, quads, to, tiles * {}, {}, {}, {});", need_quad_planes(node, x, how.cut.chunk),
-                       group, how.cut.in_tile(), block, conv.channels, conv.inputs_of_plane());
+    return fmt::format("{}({}, dot4_groups, to, tiles * {}, {}, {}, {});",
+                       need_dot4_planes(node, x, how.cut.chunk), group, how.cut.in_tile(), block,
+                       conv.channels, conv.inputs_of_plane());
   const Padded padded = padded_of(conv);
-  node.line("{}({}, (uint8_t *){}, {}, {}, {}, {}, {}, {}, {}, {});", need_pad_quads(node, x), group,
+  node.line("{}({}, (uint8_t *){}, {}, {}, {}, {}, {}, {}, {}, {});", need_pad_dot4(node, x), group,
             how.padded, conv.channels, h.input, v.input, h.before, v.before, padded.height, padded.width,
             conv.padding);
-  return fmt::format("{}((const uint8_t *){}, quads, from, tiles * {}, {}, {});",
-                     need_gather_quads(node, how.cut.chunk), how.padded, how.cut.in_tile(), block,
+  return fmt::format("{}((const uint8_t *){}, dot4_groups, from, tiles * {}, {}, {});",
+                     need_gather_dot4(node, how.cut.chunk), how.padded, how.cut.in_tile(), block,
                      node.int32s(gather_sizes(conv)));
 }
 
@@ -83,29 +84,30 @@ std::optional<IntegerConv> of_bytes(const Node& node, const IntegerConv& conv) {
   return result;
 }
 
-std::int64_t quad_rows_bytes(const Node& node, const IntegerConv& conv, const TiledConv& how) {
-  return direct(node, conv, how) ? 0 : kQuadRows * quad_depth(conv.depth());
+std::int64_t dot4_rows_bytes(const Node& node, const IntegerConv& conv, const TiledConv& how) {
+  return direct(node, conv, how) ? 0 : kDot4TileRows * dot4_depth(conv.depth());
 }
 
-void emit_quads_conv(Node& node, const IntegerConv& conv, const TiledConv& how) {
-  need_quad_tile(node);
+void emit_dot4_conv(Node& node, const IntegerConv& conv, const TiledConv& how) {
+  need_dot4_tile(node);
   const std::string finish = need_finish(node, node.out(), how.cut.chunk);
-  const std::int64_t depth = quad_depth(conv.depth());
+  const std::int64_t depth = dot4_depth(conv.depth());
   const std::int64_t all = (how.cut.count() + how.cut.in_tile() - 1) / how.cut.in_tile();
   const std::int64_t tiles = std::min(how.block_bytes / (depth * kTileColumns), all);
   const std::int64_t block = tiles * kTileColumns, chunks = tiles * how.cut.in_tile();
-  node.line("uint8_t *quads = (uint8_t *){};", how.block);
+  node.line("uint8_t *dot4_groups = (uint8_t *){};", how.block);
   if (direct(node, conv, how)) node.line("(void){}, (void){};", how.rows, node.int32s(conv.w_zero));
   node.loop("g", conv.batch * conv.groups);
   const std::string gather = gathering(node, conv, how, block);
   node.open("for (int32_t first = 0; first < {}; first += {})", how.cut.count(), chunks);
   emit_places(node, conv, how.cut, how.as_it_is, chunks);
   node.line("{}", gather);
-  open_rows(node, conv, kQuadRows);
+  open_rows(node, conv, kDot4TileRows);
   emit_rows(node, conv, how);
   node.open("for (int32_t t = 0; t < tiles; ++t)");
-  node.line("int32_t sums[{}];", kQuadRows * kTileColumns);
-  node.line("quad_tile(quads + {} * t, {}, rows, filled, {}, sums);", 4 * kTileColumns, 4 * block, depth);
+  node.line("int32_t sums[{}];", kDot4TileRows * kTileColumns);
+  node.line("dot4_tile(dot4_groups + {} * t, {}, rows, filled, {}, sums);", 4 * kTileColumns, 4 * block,
+            depth);
   emit_finish(node, conv, how.cut, finish);
   for (int i = 0; i < 4; ++i) node.end();
 }

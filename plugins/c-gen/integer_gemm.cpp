@@ -17,7 +17,7 @@ struct Sizes {
   Dims a_batch = {}, b_batch = {}, batch = {};
 };
 
-Sizes sizes_of(const Node& node, const WholeProduct& product) {
+Sizes sizes_of(const Node& node, const IntegerGemmWork& product) {
   if (product.m > 0) return {product.m, product.n, product.k};
   const Dims &a = node.in(product.a).dims, &b = node.in(product.b).dims;
   if (a.empty() || b.empty()) node.refuse("a multiplication of scalars");
@@ -42,7 +42,7 @@ std::int64_t largest(const ElementInfo& type, const Term& zero) {
 }
 
 // The largest column sum of |B|, without zero points; exact for a constant.
-std::int64_t largest_column(const Node& node, const WholeProduct& product, const Sizes& s) {
+std::int64_t largest_column(const Node& node, const IntegerGemmWork& product, const Sizes& s) {
   const Value& b = node.in(product.b);
   const std::int64_t most = largest(b.info(), product.b_zero) * s.k;
   if (!b.constant() || !product.b_zero.none() || b.count() != s.k * s.n) return most;
@@ -60,14 +60,14 @@ struct Sums {
   std::optional<Parts> parts;  // parts of A whose accumulators fit 32 bits; empty: none
 };
 
-Sums sums_of(const Node& node, const WholeProduct& product, const Sizes& s) {
+Sums sums_of(const Node& node, const IntegerGemmWork& product, const Sizes& s) {
   const std::int64_t a = largest(info(product.a_type), product.a_zero),
                      column = largest_column(node, product, s);
   return {a * column > INT32_MAX - product.largest_bias, parts_for(a, column)};
 }
 
 // Converts `sum` to an element of the output.
-std::string finished(Node& node, const WholeProduct& product, std::string_view sum) {
+std::string finished(Node& node, const IntegerGemmWork& product, std::string_view sum) {
   const Value& out = node.out();
   if (out.type == Element::int32) return fmt::format("(int32_t){}", sum);
   std::string real = product.bias.none() ? fmt::format("(float){}", sum)
@@ -81,7 +81,7 @@ std::string store_at(Node& node, const std::string& index, const std::string& va
   return store(node, node.out(), node.y(), index, value);
 }
 
-void emit_plain(Node& node, const WholeProduct& product, const Sizes& s, bool wide) {
+void emit_plain(Node& node, const IntegerGemmWork& product, const Sizes& s, bool wide) {
   const std::string a = product.a_codes.empty() ? node.x(product.a) : product.a_codes, b = node.x(product.b);
   Dims matrices{s.batch};
   const auto batch_strides = [&](const Dims& dims, std::int64_t size) {
@@ -117,7 +117,7 @@ void emit_plain(Node& node, const WholeProduct& product, const Sizes& s, bool wi
 }
 
 // Packs a constant matrix in panels of 16 columns with interleaved pairs of rows, zero-padded.
-std::string panels_of(Node& node, const WholeProduct& product, const Sizes& s, std::int64_t depth,
+std::string panels_of(Node& node, const IntegerGemmWork& product, const Sizes& s, std::int64_t depth,
                       std::int64_t zeros) {
   const auto codes = node.integers_in(product.b, "the weights");
   const std::int64_t panels = (s.n + kTileColumns - 1) / kTileColumns;
@@ -170,7 +170,7 @@ void open_panels(Node& node, const Sizes& s, std::int64_t sums) {
 }
 
 // Stores a panel's sums to the output; ends the loop over panels and the one over rows.
-void emit_elements(Node& node, const WholeProduct& product, const Sizes& s, std::string_view type,
+void emit_elements(Node& node, const IntegerGemmWork& product, const Sizes& s, std::string_view type,
                    const std::string& sum) {
   node.open("for (int32_t r = 0; r < filled; ++r)");
   node.open("for (int32_t j = 0; j < wanted; ++j)");
@@ -180,13 +180,14 @@ void emit_elements(Node& node, const WholeProduct& product, const Sizes& s, std:
   for (int i = 0; i < 4; ++i) node.end();
 }
 
-std::string less_totals(const WholeProduct& product) {
+std::string less_totals(const IntegerGemmWork& product) {
   return product.b_zero.none()
              ? ""
              : fmt::format(" - (uint32_t)totals[r] * (uint32_t){}", product.b_zero.expression);
 }
 
-void emit_pairs(Node& node, const WholeProduct& product, const Sizes& s, const Sums& sums, const Tiled& how) {
+void emit_binary(Node& node, const IntegerGemmWork& product, const Sizes& s, const Sums& sums,
+                 const Tiled& how) {
   const Parts parts = *sums.parts;
   const std::int64_t height = how.rows == 1 ? 1 : kTileRows, depth = how.depth;
   open_rows(node, how, height);
@@ -214,9 +215,9 @@ void emit_pairs(Node& node, const WholeProduct& product, const Sizes& s, const S
 }
 
 // Multiplies A minus the lowest integer by B; an extra row of ones gives the zero-point correction.
-void emit_quads(Node& node, const WholeProduct& product, const Sizes& s, const Tiled& how) {
-  const std::int64_t height = std::min(how.rows, kQuadRows - 1), depth = quad_depth(s.k);
-  need_quad_panel(node);
+void emit_dot4(Node& node, const IntegerGemmWork& product, const Sizes& s, const Tiled& how) {
+  const std::int64_t height = std::min(how.rows, kDot4TileRows - 1), depth = dot4_depth(s.k);
+  need_dot4_panel(node);
   node.line("const int32_t above = a_zero - ({});", how.a.info().low);
   node.line("uint8_t *rows = (uint8_t *){};", how.taken);
   open_rows(node, how, height);
@@ -231,38 +232,39 @@ void emit_quads(Node& node, const WholeProduct& product, const Sizes& s, const T
     node.end();
   }
   open_panels(node, s, (height + 1) * kTileColumns);
-  node.line("quad_panel({} + panel * {}, rows, filled + 1, {}, sums);", how.panels, how.depth, depth);
+  node.line("dot4_panel({} + panel * {}, rows, filled + 1, {}, sums);", how.panels, how.depth, depth);
   emit_elements(node, product, s, "int32_t",
                 fmt::format("(int32_t)((uint32_t)sums[r * {0} + j] - (uint32_t)above * (uint32_t)sums[filled "
                             "* {0} + j]{1})",
                             kTileColumns, less_totals(product)));
 }
 
-void emit_tiled(Node& node, const WholeProduct& product, const Sizes& s, const Sums& sums) {
+void emit_tiled(Node& node, const IntegerGemmWork& product, const Sizes& s, const Sums& sums) {
   const std::int64_t parts = sums.parts->count;
-  const bool quads = !sums.wide && node.in(product.b).type == Element::int8 && info(product.a_type).bits == 8;
+  const bool dot4_groups =
+      !sums.wide && node.in(product.b).type == Element::int8 && info(product.a_type).bits == 8;
   Tiled how{.a = node.in(product.a), .depth = tile_depth(s.k)};
   how.a.type = product.a_type;
   how.codes = product.a_codes.empty() ? node.x(product.a) : product.a_codes;
   for (const std::int64_t one : s.batch) how.rows *= one;
   how.rows *= s.m;
   std::int64_t bytes = 2 * (how.rows == 1 ? 1 : kTileRows) * how.depth * parts;
-  if (quads) bytes = std::max(bytes, std::min(how.rows + 1, kQuadRows) * quad_depth(s.k));
+  if (dot4_groups) bytes = std::max(bytes, std::min(how.rows + 1, kDot4TileRows) * dot4_depth(s.k));
   how.taken = node.scratch("int16_t", bytes / 2);
   how.panels =
-      panels_of(node, product, s, how.depth, quads ? (quad_depth(s.k) - how.depth) * kTileColumns : 0);
+      panels_of(node, product, s, how.depth, dot4_groups ? (dot4_depth(s.k) - how.depth) * kTileColumns : 0);
   node.line("const int32_t a_zero = {};", product.a_zero.none() ? "0" : product.a_zero.expression);
-  if (!quads) return emit_pairs(node, product, s, sums, how);
+  if (!dot4_groups) return emit_binary(node, product, s, sums, how);
   node.line("#if defined(QUADS)");
-  emit_quads(node, product, s, how);
+  emit_dot4(node, product, s, how);
   node.line("#else");
-  emit_pairs(node, product, s, sums, how);
+  emit_binary(node, product, s, sums, how);
   node.line("#endif");
 }
 
 }  // namespace
 
-void emit_whole_product(Node& node, const WholeProduct& product) {
+void emit_integer_gemm(Node& node, const IntegerGemmWork& product) {
   const Sizes s = sizes_of(node, product);
   if (node.out().count() == 0) return;
   const Sums sums = sums_of(node, product, s);

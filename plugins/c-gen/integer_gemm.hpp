@@ -12,7 +12,7 @@ struct Term {
   bool none() const { return expression.empty(); }
 };
 
-struct WholeProduct {
+struct IntegerGemmWork {
   std::size_t a = 0, b = 0;  // inputs
   bool trans_a = false, trans_b = false;
   std::string a_codes = {};  // a pointer to A, if it is not input `a`
@@ -25,6 +25,6 @@ struct WholeProduct {
 };
 
 // Output 0: int32 accumulators, float32 (scaled, with addend), or 8- or 16-bit integers.
-void emit_whole_product(Node& node, const WholeProduct& product);
+void emit_integer_gemm(Node& node, const IntegerGemmWork& product);
 
 }  // namespace anybit::cgen

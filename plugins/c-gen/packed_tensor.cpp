@@ -112,7 +112,7 @@ bool emit_row_decoder(Node& decode) {
   return true;
 }
 
-bool emit_coded_product(Node& node) {
+bool emit_packed_gemm(Node& node) {
   const Value &a = node.in(0), &b = node.in(1), &out = node.out();
   const bool small = out.info().kind == Kind::small_real && b.type == out.type;
   const bool fits = b.rank() == 2 && a.rank() >= 1 && !node.flag("transA");

@@ -13,6 +13,6 @@ bool emit_row_decoder(Node& decode);
 void need_dot(Node& node);
 
 // MatMul and Gemm with packed weights, or with weights of a type that C lacks; false for others.
-bool emit_coded_product(Node& node);
+bool emit_packed_gemm(Node& node);
 
 }  // namespace anybit::cgen

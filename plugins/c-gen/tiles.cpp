@@ -36,7 +36,7 @@ INLINE ints to_wide_code(ints sum, ints bias, reals factor, ints zero) {
   return (ints)(real + 12582912.0f) + zero;
 }
 INLINE ints ints_at(const int32_t *from) { return *(const loose_ints *)(const void *)from; }
-INLINE void keep_sums(int32_t *to, ints low, ints high) {
+INLINE void preserve_sums(int32_t *to, ints low, ints high) {
   *(loose_ints *)(void *)to = low;
   *(loose_ints *)(void *)(to + 8) = high;
 }
@@ -52,7 +52,7 @@ INLINE wide_ints all_ints(int32_t one) {
   const wide_ints all = {one, one, one, one, one, one, one, one, one, one, one, one, one, one, one, one};
   return all;
 }
-INLINE wide_ints quad_at(const void *from) { return all_ints(*(const loose_pair *)from); }
+INLINE wide_ints dot4_at(const void *from) { return all_ints(*(const loose_pair *)from); }
 #endif
 #endif)";
 
@@ -69,7 +69,7 @@ std::string vector_rows(std::int64_t rows, std::string_view step, std::string_vi
   }
   text += "    }\n";
   for (std::int64_t r = 0; r < rows; ++r)
-    text += fmt::format("    keep_sums(sums + {}, s{}l, s{}h);\n", 16 * r, r, r);
+    text += fmt::format("    preserve_sums(sums + {}, s{}l, s{}h);\n", 16 * r, r, r);
   return text;
 }
 

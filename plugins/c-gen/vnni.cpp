@@ -7,14 +7,14 @@ namespace anybit::cgen {
 namespace {
 
 // A tile of `rows` rows. Each accumulator has its own name, so that it stays in a register.
-std::string rows_of_quads(std::int64_t rows, std::string_view step, std::string_view columns,
-                          std::string_view factors) {
+std::string rows_of_dot4(std::int64_t rows, std::string_view step, std::string_view columns,
+                         std::string_view factors) {
   std::string text = "    wide_ints s0 = {0}";
   for (std::int64_t r = 1; r < rows; ++r) text += fmt::format(", s{} = s0", r);
   text += fmt::format(";\n    for (int32_t k = 0; k < depth; k += 4, right += {}) {{\n", step);
   text += fmt::format("      const wide_ints columns = {};\n", columns);
   for (std::int64_t r = 0; r < rows; ++r) {
-    const std::string row = fmt::format("quad_at(left + {} * depth + k)", r);
+    const std::string row = fmt::format("dot4_at(left + {} * depth + k)", r);
     text += fmt::format("      ADD_QUADS(s{}, {});\n", r, filled(factors, {{"row", row}}));
   }
   text += "    }\n";
@@ -23,26 +23,26 @@ std::string rows_of_quads(std::int64_t rows, std::string_view step, std::string_
   return text;
 }
 
-std::string all_rows_of_quads(std::string_view head, std::string_view step, std::string_view columns,
-                              std::string_view factors) {
+std::string all_rows_of_dot4(std::string_view head, std::string_view step, std::string_view columns,
+                             std::string_view factors) {
   std::string text = fmt::format("#if defined(QUADS)\n{} {{\n", head);
-  for (std::int64_t rows = 1; rows < kQuadRows; ++rows)
+  for (std::int64_t rows = 1; rows < kDot4TileRows; ++rows)
     text += fmt::format("  if (rows == {}) {{\n{}    return;\n  }}\n", rows,
-                        rows_of_quads(rows, step, columns, factors));
-  return text + fmt::format("  {{\n{}  }}\n}}\n#endif", rows_of_quads(kQuadRows, step, columns, factors));
+                        rows_of_dot4(rows, step, columns, factors));
+  return text + fmt::format("  {{\n{}  }}\n}}\n#endif", rows_of_dot4(kDot4TileRows, step, columns, factors));
 }
 
 constexpr std::string_view kTile =
-    R"(ALONE static void quad_tile(const uint8_t *restrict right, int32_t step, const int8_t *restrict left, int32_t rows,
+    R"(ALONE static void dot4_tile(const uint8_t *restrict right, int32_t step, const int8_t *restrict left, int32_t rows,
     int32_t depth, int32_t *restrict sums))";
 
 constexpr std::string_view kPanel =
-    R"(ALONE static void quad_panel(const int8_t *restrict right, const uint8_t *restrict left, int32_t rows, int32_t depth,
+    R"(ALONE static void dot4_panel(const int8_t *restrict right, const uint8_t *restrict left, int32_t rows, int32_t depth,
     int32_t *restrict sums))";
 
-constexpr std::string_view kPairsToQuads = R"(#if defined(QUADS)
+constexpr std::string_view kPairsToDot4 = R"(#if defined(QUADS)
 typedef int16_t wide_shorts __attribute__((vector_size(64)));
-INLINE wide_ints quads_of_pairs(const int8_t *from) {
+INLINE wide_ints dot4_of_pairs(const int8_t *from) {
   const wide_shorts pairs = (wide_shorts)*(const loose_wide_ints *)(const void *)from;
   return (wide_ints)__builtin_shufflevector(pairs, pairs, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23, 8, 24,
                                             9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
@@ -71,7 +71,7 @@ ALONE static void narrow_$S(const $T *restrict from, int8_t *restrict to, int32_
 
 // Rows of bytes minus the lowest integer. Vectors overlap at the end instead of a scalar tail.
 constexpr std::string_view kPad = R"(#if defined(QUADS)
-ALONE static void pad_quads_$S(const $T *restrict x, uint8_t *restrict to, int32_t planes, int32_t height, int32_t width,
+ALONE static void pad_dot4_$S(const $T *restrict x, uint8_t *restrict to, int32_t planes, int32_t height, int32_t width,
     int32_t above, int32_t left, int32_t full_height, int32_t full_width, int32_t fill) {
   for (int32_t i = 0; i < planes * full_height * full_width; ++i) to[i] = (uint8_t)fill;
   to += above * full_width + left;
@@ -108,7 +108,7 @@ INLINE line line_at(const uint8_t *from, int32_t count) {
 }
 #define LOW_BYTES(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
 #define HIGH_BYTES(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
-INLINE void quad_lines(uint8_t *to, line a, line b, line c, line d, int32_t count) {
+INLINE void dot4_lines(uint8_t *to, line a, line b, line c, line d, int32_t count) {
   const eight ab = (eight)LOW_BYTES(a, b), cd = (eight)LOW_BYTES(c, d);
   if (count == 4) {
     *(loose_eight *)(void *)to = __builtin_shufflevector(ab, cd, 0, 8, 1, 9, 2, 10, 3, 11);
@@ -120,7 +120,7 @@ INLINE void quad_lines(uint8_t *to, line a, line b, line c, line d, int32_t coun
 #endif)";
 
 constexpr std::string_view kGather = R"(#if defined(QUADS)
-ALONE static void gather_quads_$C(const uint8_t *restrict x, uint8_t *restrict to, const int32_t *places, int32_t chunks,
+ALONE static void gather_dot4_$C(const uint8_t *restrict x, uint8_t *restrict to, const int32_t *places, int32_t chunks,
     int32_t block, const int32_t *sizes) {
   const int32_t depth = sizes[0], step = sizes[6];
   int32_t plane = 0, k1 = 0, k2 = 0;
@@ -136,13 +136,13 @@ ALONE static void gather_quads_$C(const uint8_t *restrict x, uint8_t *restrict t
     }
     for (int32_t q = 0; q < chunks; ++q) {
       const int32_t place = places[q];
-      uint8_t *quads = to + 4 * $C * q;
+      uint8_t *dot4_groups = to + 4 * $C * q;
       if (step == 1) {
-        quad_lines(quads, line_at(from[0] + place, $C), line_at(from[1] + place, $C), line_at(from[2] + place, $C),
+        dot4_lines(dot4_groups, line_at(from[0] + place, $C), line_at(from[1] + place, $C), line_at(from[2] + place, $C),
                    line_at(from[3] + place, $C), $C);
       } else {
         for (int32_t j = 0; j < $C; ++j) {
-          for (int32_t side = 0; side < 4; ++side) quads[4 * j + side] = from[side][place + j * step];
+          for (int32_t side = 0; side < 4; ++side) dot4_groups[4 * j + side] = from[side][place + j * step];
         }
       }
     }
@@ -151,13 +151,13 @@ ALONE static void gather_quads_$C(const uint8_t *restrict x, uint8_t *restrict t
 #endif)";
 
 constexpr std::string_view kPlanes = R"(#if defined(QUADS)
-ALONE static void quad_planes_$S_$C(const $T *restrict x, uint8_t *restrict to, const int32_t *places, int32_t chunks,
+ALONE static void dot4_planes_$S_$C(const $T *restrict x, uint8_t *restrict to, const int32_t *places, int32_t chunks,
     int32_t block, int32_t channels, int32_t plane) {
   for (int32_t k = 0; k < channels; k += 4, to += 4 * block) {
     const uint8_t *a = (const uint8_t *)x + k * plane, *b = k + 1 < channels ? a + plane : a;
     const uint8_t *c = k + 2 < channels ? b + plane : a, *d = k + 3 < channels ? c + plane : a;
     for (int32_t q = 0; q < chunks; ++q)
-      quad_lines(to + 4 * $C * q, line_at(a + places[q], $C) ^ $flip, line_at(b + places[q], $C) ^ $flip,
+      dot4_lines(to + 4 * $C * q, line_at(a + places[q], $C) ^ $flip, line_at(b + places[q], $C) ^ $flip,
                  line_at(c + places[q], $C) ^ $flip, line_at(d + places[q], $C) ^ $flip, $C);
   }
 }
@@ -172,21 +172,21 @@ Names names(const Value& value, std::int64_t chunk = 0) {
 
 void need_lines(Node& node) {
   need_pair_shorts(node);
-  node.helper("quad_lines", kLines);
+  node.helper("dot4_lines", kLines);
 }
 
 }  // namespace
 
-void need_quad_tile(Node& node) {
+void need_dot4_tile(Node& node) {
   need_vectors(node);
-  node.helper("quad_tile", all_rows_of_quads(kTile, "step", "*(const loose_wide_ints *)(const void *)right",
-                                             "columns, $row"));
+  node.helper("dot4_tile", all_rows_of_dot4(kTile, "step", "*(const loose_wide_ints *)(const void *)right",
+                                            "columns, $row"));
 }
 
-void need_quad_panel(Node& node) {
+void need_dot4_panel(Node& node) {
   need_vectors(node);
-  node.helper("quads_of_pairs", kPairsToQuads);
-  node.helper("quad_panel", all_rows_of_quads(kPanel, "64", "quads_of_pairs(right)", "$row, columns"));
+  node.helper("dot4_of_pairs", kPairsToDot4);
+  node.helper("dot4_panel", all_rows_of_dot4(kPanel, "64", "dot4_of_pairs(right)", "$row, columns"));
 }
 
 std::string need_shift(Node& node, const Value& value) {
@@ -201,23 +201,23 @@ std::string need_narrow(Node& node, const Value& value) {
   return name;
 }
 
-std::string need_pad_quads(Node& node, const Value& value) {
+std::string need_pad_dot4(Node& node, const Value& value) {
   need_lines(node);
-  std::string name = fmt::format("pad_quads_{}", short_name(value));
+  std::string name = fmt::format("pad_dot4_{}", short_name(value));
   node.helper(name, filled(kPad, names(value)));
   return name;
 }
 
-std::string need_gather_quads(Node& node, std::int64_t chunk) {
+std::string need_gather_dot4(Node& node, std::int64_t chunk) {
   need_lines(node);
-  std::string name = fmt::format("gather_quads_{}", chunk);
+  std::string name = fmt::format("gather_dot4_{}", chunk);
   node.helper(name, filled(kGather, {{"C", fmt::format("{}", chunk)}}));
   return name;
 }
 
-std::string need_quad_planes(Node& node, const Value& value, std::int64_t chunk) {
+std::string need_dot4_planes(Node& node, const Value& value, std::int64_t chunk) {
   need_lines(node);
-  std::string name = fmt::format("quad_planes_{}_{}", short_name(value), chunk);
+  std::string name = fmt::format("dot4_planes_{}_{}", short_name(value), chunk);
   node.helper(name, filled(kPlanes, names(value, chunk)));
   return name;
 }

@@ -8,7 +8,7 @@ import os
 from .errors import InvalidArgument, Io, NotFound
 
 
-def write_whole(path: str, text: str) -> None:
+def write_integer(path: str, text: str) -> None:
     """Writes a temporary file in the same folder, then renames it."""
     folder, name = os.path.split(path)
     if not name:

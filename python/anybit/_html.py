@@ -8,7 +8,7 @@ import re
 from typing import Any, Iterable, Sequence
 
 from ._checks import Path, checked
-from ._files import write_whole
+from ._files import write_integer
 from ._text import shown
 
 _CELL = "padding:2px 10px;text-align:"
@@ -41,7 +41,7 @@ class Page:
     @checked
     def save(self, path: Path) -> None:
         """Writes one self-contained file, atomically."""
-        write_whole(os.fspath(path), self.html)
+        write_integer(os.fspath(path), self.html)
 
     def _repr_html_(self) -> str:
         return (f'<iframe srcdoc="{html.escape(self.html)}" style="width:100%;height:720px;border:0" '
@@ -60,7 +60,7 @@ class Picture:
     @checked
     def save(self, path: Path) -> None:
         """Writes a file atomically."""
-        write_whole(os.fspath(path), self.svg)
+        write_integer(os.fspath(path), self.svg)
 
     def _repr_html_(self) -> str:
         return self.svg

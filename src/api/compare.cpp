@@ -67,7 +67,7 @@ Result<std::vector<float>> floats(const Datum& datum, ops::Memory& memory) {
   Array plain = datum.array;
   if (plain.layout() != ops::Layout::plain) {
     plain = TRY(Array::make(memory, datum.array.type(), datum.array.dims()));
-    ops::relay(datum.array, plain);
+    ops::convert_layout(datum.array, plain);
   }
   const std::span<const float> values = plain.elements<float>();
   return std::vector<float>(values.begin(), values.end());

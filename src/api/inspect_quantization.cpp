@@ -100,7 +100,7 @@ void QuantizationSurvey::add(const NodeFacts& facts, const ops::QuantizedTensor&
 }
 
 // A tensor in one of anybit's number formats, given by the node's attribute.
-void QuantizationSurvey::add_coded(const NodeFacts& facts) {
+void QuantizationSurvey::add_packed(const NodeFacts& facts) {
   const graph::Node& node = *facts.node;
   const auto use = formats::read_use(graph::attribute_or<std::string>(node, "format", ""));
   Inspection::Quantized found;
@@ -132,7 +132,7 @@ void QuantizationSurvey::merge(const Inspection::Quantized& found) {
 
 void QuantizationSurvey::pass(const NodeFacts& facts) {
   const graph::Node& node = *facts.node;
-  if (node.domain == graph::kAnybit) return add_coded(facts);
+  if (node.domain == graph::kAnybit) return add_packed(facts);
   const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
   if (!descriptor) return;
   for (const ops::QuantizedTensor& where : descriptor->quantized) add(facts, where);

@@ -19,7 +19,7 @@ class QuantizationSurvey {
 
  private:
   void add(const ops::NodeFacts& facts, const ops::QuantizedTensor& where);
-  void add_coded(const ops::NodeFacts& facts);
+  void add_packed(const ops::NodeFacts& facts);
   void merge(const Inspection::Quantized& found);
 
   const ConstantFlow& flow_;

@@ -38,7 +38,7 @@ class Drawing {
       draw(facts, place);
     } else if (graph::quantizes(node)) {
       origins_[node.outputs[0]] = {origin(node.inputs[0]).value, "", false};
-      coded_.insert(node.inputs[0]);
+      packed_tensor_.insert(node.inputs[0]);
       note_grid(facts);
     } else if (graph::dequantizes(node)) {
       Origin from = origin(node.inputs[0]);
@@ -54,8 +54,8 @@ class Drawing {
     }
   }
 
-  DrawnGraph finish() {
-    const auto coded = [&](const std::string& value) { return coded_.count(value) != 0; };
+  ReportGraph finish() {
+    const auto coded = [&](const std::string& value) { return packed_tensor_.count(value) != 0; };
     for (QuantizationReport::Node& node : drawn_.nodes) {
       if (node.outcome == "float" && std::ranges::all_of(node.outputs, coded)) node.outcome = "inside";
       for (std::string& value : node.inputs) rename(value);
@@ -137,13 +137,13 @@ class Drawing {
   std::unordered_map<std::string, Origin> origins_;
   std::unordered_set<std::string> outputs_;               // of the model
   std::unordered_map<std::string, std::string> renamed_;  // from before a Q/DQ pair to the output after it
-  std::unordered_set<std::string> coded_;                 // inputs of QuantizeLinear
-  DrawnGraph drawn_;
+  std::unordered_set<std::string> packed_tensor_;         // inputs of QuantizeLinear
+  ReportGraph drawn_;
 };
 
 }  // namespace
 
-Result<DrawnGraph> drawn_graph(const graph::Model& original, const Limits& limits) {
+Result<ReportGraph> drawn_graph(const graph::Model& original, const Limits& limits) {
   graph::Model model = original;  // shares its tensors' data
   portable::to_operators(model);
   const ops::Inference inference = TRY(ops::infer(model, {.input_shapes = {}, .dims = {}, .limits = limits}));

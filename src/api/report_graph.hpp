@@ -11,7 +11,7 @@
 
 namespace anybit {
 
-struct DrawnGraph {
+struct ReportGraph {
   struct Weight {
     std::string name, format;
   };
@@ -21,6 +21,6 @@ struct DrawnGraph {
   std::unordered_map<std::string, Weight> weights;  // by the dequantized value
 };
 
-Result<DrawnGraph> drawn_graph(const graph::Model& original, const Limits& limits);
+Result<ReportGraph> drawn_graph(const graph::Model& original, const Limits& limits);
 
 }  // namespace anybit

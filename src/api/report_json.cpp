@@ -172,7 +172,7 @@ Result<std::vector<QuantizationReport::Tensor>> with_ranges(std::vector<Quantiza
 }
 
 // The weights of the file; quantized ones are dequantized.
-std::vector<QuantizationReport::Weight> weights_in(const graph::Graph& graph, const DrawnGraph& drawn) {
+std::vector<QuantizationReport::Weight> weights_in(const graph::Graph& graph, const ReportGraph& drawn) {
   std::vector<QuantizationReport::Weight> list;
   for (const graph::Tensor& one : graph.initializers) {
     if (one.type() != graph::ElementType::float32 || one.count() < kLeastElements || one.dims.size() < 2)
@@ -215,7 +215,7 @@ void add_quantization(const QuantizationReport& report, Json& json) {
 
 Result<void> add_model(const ReportInput& input, Json& json) {
   const Model* shown = input.after.model ? input.after.model : input.before.model;
-  DrawnGraph graph;
+  ReportGraph graph;
   if (shown) {
     graph::Model model = ModelAccess::content(*shown).model;  // shares its tensors' data
     graph = TRY(drawn_graph(model, ModelAccess::content(*shown).limits));

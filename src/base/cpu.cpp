@@ -28,9 +28,9 @@ CpuFeatures found() noexcept {
   CpuFeatures all;
 #if defined(__x86_64__) || defined(__i386__)
   unsigned a = 0, b = 0, c = 0, d = 0;
-  const bool halves = __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+  const bool f16c = __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
   // These also check that the operating system saves the wide registers.
-  all.avx2 = halves && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+  all.avx2 = f16c && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
              __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
   all.avx512f = __builtin_cpu_supports("avx512f");
   all.avx512bw = __builtin_cpu_supports("avx512bw");

@@ -104,7 +104,7 @@ double far_erfc(double x) {
 
 constexpr double kErfSplit = 2;
 
-double whole_power(double x, int n) {
+double integer_power(double x, int n) {
   double result = 1;
   for (int left = n < 0 ? -n : n; left > 0; left >>= 1, x *= x) {
     if (left & 1) result *= x;
@@ -153,7 +153,7 @@ double log1p(double x) {
 }
 
 double pow(double x, double y) {
-  if (std::nearbyint(y) == y && std::fabs(y) <= 64) return whole_power(x, static_cast<int>(y));
+  if (std::nearbyint(y) == y && std::fabs(y) <= 64) return integer_power(x, static_cast<int>(y));
   // Zero, infinity and NaN have exact results.
   if (!(std::fabs(x) > 0 && std::fabs(x) < kInfinity && std::fabs(y) < kInfinity) || x == 1)
     return std::pow(x, y);

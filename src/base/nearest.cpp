@@ -55,13 +55,13 @@ std::vector<std::string> nearest(std::string_view given, std::span<const std::st
   constexpr std::size_t kLongest = 100;
   if (given.size() > kLongest) return {};
   const std::string word = folded(given);
-  constexpr std::size_t kWhole = 4;
+  constexpr std::size_t kInteger = 4;
   std::vector<std::pair<std::size_t, std::string_view>> found;
   const std::size_t most = std::max<std::size_t>(1, (word.size() + 2) / 3);
   for (std::string_view name : names) {
     // A substring of a name is near, for any name length: "mxfp4" for mxfp4_e2m1, "e4m3" for fp8_e4m3.
     const std::string small = folded(name);
-    const std::size_t at = word.size() >= kWhole ? small.find(word) : std::string::npos;
+    const std::size_t at = word.size() >= kInteger ? small.find(word) : std::string::npos;
     if (at != std::string::npos) {
       found.emplace_back(small == word ? 0 : at == 0 ? 1 : 2, name);
       continue;

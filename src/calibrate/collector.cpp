@@ -16,7 +16,7 @@ const float* Look::plain(Workbench& bench) const {
     return ops::Array::over(ops::ElementType::float32, array.dims(), bytes, {}, layout);
   };
   ops::Array to = over(bench.plain.data(), ops::Layout::plain);
-  ops::relay(over(x, array.layout()), to);
+  ops::convert_layout(over(x, array.layout()), to);
   return bench.plain.data();
 }
 

@@ -128,7 +128,7 @@ double divergence(const Distribution& values, const Range& range, int levels, do
 
 Range choose(const Statistics& statistics, const Grid& grid, const Parameters&) {
   constexpr int kMany = 4096;  // at this many levels clipping gains nothing
-  const Range whole = whole_range(statistics, grid);
+  const Range whole = full_range(statistics, grid);
   const float largest = std::max(-whole.low, whole.high);
   if (grid.levels > kMany || largest <= 0) return whole;
   const float fine = std::max(largest * 0x1p-14f, std::numeric_limits<float>::min());

@@ -59,7 +59,7 @@ struct Search {
 
 }  // namespace
 
-Range whole_range(const Statistics& statistics, const Grid& grid) {
+Range full_range(const Statistics& statistics, const Grid& grid) {
   const float low = std::min(statistics.extent.min, 0.0f), high = std::max(statistics.extent.max, 0.0f);
   if (!grid.symmetric) return {low, high};
   const float reach = std::max(-low, high);
@@ -67,7 +67,7 @@ Range whole_range(const Statistics& statistics, const Grid& grid) {
 }
 
 Range best_range(const Statistics& statistics, const Grid& grid, const Criterion& criterion) {
-  Search search{whole_range(statistics, grid), criterion};
+  Search search{full_range(statistics, grid), criterion};
   search.least = criterion.cost(search.whole, std::numeric_limits<double>::infinity());
   search.draw_in();
   const bool two_ends = !grid.symmetric && search.whole.low < 0 && search.whole.high > 0;

@@ -8,7 +8,7 @@
 namespace anybit::calibrate {
 
 // The range of all values including zero; symmetric if the grid is.
-Range whole_range(const Statistics& statistics, const Grid& grid);
+Range full_range(const Statistics& statistics, const Grid& grid);
 
 struct Criterion {
   // If the cost exceeds `bound`, any number above it may be returned: such a range is not chosen.

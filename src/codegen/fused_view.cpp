@@ -133,7 +133,7 @@ class FusedView final : public View {
     model_ = source.model;
     most_elements_ = source.limits.elements;
     take_defaults(*model_.graph);
-    make_rounding_plain(model_);
+    inline_rounding(model_);
     TRY(fix_shapes(model_, shapes, source.limits));
     program_ = TRY(runtime::build(model_, memory_, pool_,
                                   {.purpose = runtime::Purpose::generate, .limits = source.limits}));

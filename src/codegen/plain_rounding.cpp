@@ -18,7 +18,7 @@ using graph::Node;
 constexpr std::string_view kOurs = graph::kAnybit, kPlain = "ai.anybit.plain";
 
 bool rounds(const Function& function) {
-  const auto meaning = portable::meaning_of(function);
+  const auto meaning = portable::recognise_function(function);
   return meaning && meaning->op == "QuantizeDequantize";
 }
 
@@ -79,6 +79,6 @@ class Renamer {
 
 }  // namespace
 
-void make_rounding_plain(graph::Model& model) { Renamer(model).run(); }
+void inline_rounding(graph::Model& model) { Renamer(model).run(); }
 
 }  // namespace anybit::codegen

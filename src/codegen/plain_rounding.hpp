@@ -8,6 +8,6 @@ namespace anybit::codegen {
 
 // Every QuantizeDequantize of ai.anybit, whether a call of a function or a node, becomes a call of an
 // ordinary function, which passes inline. A node that ONNX operators cannot express stays.
-void make_rounding_plain(graph::Model& model);
+void inline_rounding(graph::Model& model);
 
 }  // namespace anybit::codegen

@@ -109,7 +109,7 @@ Result<std::shared_ptr<const Plugin>> Plugin::load(const std::string& library) {
 Result<void> Plugin::open() {
   // The installed generators are as safe as this library itself, which lies in the same tree.
   if (std::filesystem::path(library_).parent_path() != installed_folder())
-    TRY(refuse_writable_by_all(library_));
+    TRY(reject_world_writable(library_));
   handle_ = dlopen(library_.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle_) {
     const char* why = dlerror();

@@ -35,7 +35,7 @@ Result<void> refuse_along(fs::path path) {
 
 }  // namespace
 
-Result<void> refuse_writable_by_all(const std::string& file) {
+Result<void> reject_world_writable(const std::string& file) {
   std::error_code failed;
   const fs::path named = file, real = fs::canonical(named, failed);
   if (failed) return system_error("read", file, failed.value());

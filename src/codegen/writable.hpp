@@ -10,6 +10,6 @@ namespace anybit::codegen {
 // An error if everybody may write to the file (an absolute path) or replace it, by write permission on its
 // folder or a parent folder. In a sticky folder (/tmp) a file is safe if it belongs to root or this user. The
 // group is trusted.
-Result<void> refuse_writable_by_all(const std::string& file);
+Result<void> reject_world_writable(const std::string& file);
 
 }  // namespace anybit::codegen

@@ -59,7 +59,7 @@ std::vector<Grid> output_grids(const graph::Model& model, const std::vector<Port
 }
 
 void to_codes(std::span<const float> values, const Grid& grid, std::byte* codes) {
-  const ops::WholeRange range = ops::range_of(grid.type);
+  const ops::QuantizedRange range = ops::range_of(grid.type);
   const std::size_t size = ops::element_bytes(grid.type);
   std::int32_t whole[kPart];
   std::int16_t aligned[kPart];  // the caller's buffer may be unaligned

@@ -38,7 +38,7 @@ Result<void> check_layout(const BlockFpLayout& layout) {
 
 Result<std::shared_ptr<const Codec>> make_custom(const Values& values) {
   const int exponent_width = whole(values, "exponent_width");
-  const int bias = TRY(whole_or_auto(values, "exponent_bias", (1 << (exponent_width - 1)) - 1));
+  const int bias = TRY(integer_or_auto(values, "exponent_bias", (1 << (exponent_width - 1)) - 1));
   if (bias < -1000 || bias > 1000) {
     return invalid_argument(fmt::format("exponent_bias = {} is out of range", bias), "-1000 to 1000");
   }

@@ -61,7 +61,7 @@ Result<std::shared_ptr<const Codec>> make_fixed(const Values& values) {
   const FixedLayout layout{whole(values, "width"), flag(values, "signed")};
   const std::string& text = word(values, "frac");
   if (text == "auto") return std::make_shared<const FixedCodec>(layout, std::nullopt);
-  const int frac = text == "half" ? preset_frac(layout) : TRY(whole_or_auto(values, "frac", 0));
+  const int frac = text == "half" ? preset_frac(layout) : TRY(integer_or_auto(values, "frac", 0));
   if (frac < layout.fewest_places() || frac > layout.most_places()) {
     return invalid_argument(
         fmt::format("frac = {} is not possible: float32 cannot represent the values", frac),

@@ -13,7 +13,7 @@ namespace {
 
 Result<std::shared_ptr<const Codec>> make_log(const Values& values) {
   const int width = whole(values, "width");
-  const int bias = TRY(whole_or_auto(values, "exponent_bias", (1 << (width - 2)) - 1));
+  const int bias = TRY(integer_or_auto(values, "exponent_bias", (1 << (width - 2)) - 1));
   const LogLayout layout{width, bias, flag(values, "with_zero")};
   TRY(check(layout));
   return std::make_shared<const LogCodec>(layout);

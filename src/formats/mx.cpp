@@ -49,7 +49,7 @@ std::optional<Rounding> fixed_rounding(int mode, bool integer, bool applies_to_a
 
 Result<MxOptions> options_from(const Values& values, bool integer) {
   const Profile& profile = kProfileValues[index_in(kProfiles, word(values, "profile"))];
-  const int mode = TRY(whole_or_auto(values, "rounding_mode", profile.rounding_mode));
+  const int mode = TRY(integer_or_auto(values, "rounding_mode", profile.rounding_mode));
   const auto named = [&](std::span<const std::string_view> choices, std::string_view name,
                          std::string_view automatic) {
     return index_in(choices, given_or(values, name, automatic));

@@ -17,7 +17,7 @@ std::string to_string(const Value& value) {
   return std::get<std::string>(value);
 }
 
-Result<int> whole_or_auto(const Values& values, std::string_view name, int automatic) {
+Result<int> integer_or_auto(const Values& values, std::string_view name, int automatic) {
   const std::string& text = word(values, name);
   if (text == "auto") return automatic;
   int number = 0;

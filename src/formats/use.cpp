@@ -9,7 +9,7 @@
 namespace anybit::formats {
 namespace {
 
-Result<std::int64_t> whole_number(std::string_view name, std::string_view text) {
+Result<std::int64_t> parse_integer(std::string_view name, std::string_view text) {
   std::int64_t number = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (problem == std::errc() && end == text.data() + text.size()) return number;
@@ -19,14 +19,14 @@ Result<std::int64_t> whole_number(std::string_view name, std::string_view text) 
 
 Result<void> read_word(const Descriptor& format, std::string_view name, std::string_view text, Use& use) {
   if (name == "axis") {
-    use.grouping.axis = TRY(whole_number(name, text));
+    use.grouping.axis = TRY(parse_integer(name, text));
   } else if (name == "block_size") {
-    use.grouping.block_size = TRY(whole_number(name, text));
+    use.grouping.block_size = TRY(parse_integer(name, text));
     if (*use.grouping.block_size < 1)
       return invalid_argument(fmt::format("block size {} is not possible", *use.grouping.block_size),
                               "1 or more");
   } else if (name == "rank") {
-    use.rank = TRY(whole_number(name, text));
+    use.rank = TRY(parse_integer(name, text));
   } else if (name == "granularity") {
     use.grouping.granularity = TRY(granularity_named(text));
   } else if (name == "rounding") {

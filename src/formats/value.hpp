@@ -26,7 +26,7 @@ inline const std::string& word(const Values& values, std::string_view name) {
   return std::get<std::string>(values.find(name)->second);
 }
 // A parameter that is an integer or "auto": the integer, or `automatic`. Otherwise an error.
-Result<int> whole_or_auto(const Values& values, std::string_view name, int automatic);
+Result<int> integer_or_auto(const Values& values, std::string_view name, int automatic);
 
 // "true", "8", "0.75", "floor".
 std::string to_string(const Value& value);

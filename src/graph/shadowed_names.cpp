@@ -88,7 +88,7 @@ class Renamer {
 
 }  // namespace
 
-void rename_hiding(Model& model) {
+void rename_shadowing(Model& model) {
   if (!model.graph || !has_graphs(*model.graph)) return;
   Set visible;
   Renamer(*model.graph).run(*model.graph, visible, {});

@@ -8,6 +8,6 @@ namespace anybit::graph {
 // Renames them. ONNX forbids shadowing, but exporters write it (Paddle's loops), and ONNX Runtime accepts it:
 // the name refers to the inner value. For models that are not verified yet; a model without such names is not
 // changed.
-void rename_hiding(Model& model);
+void rename_shadowing(Model& model);
 
 }  // namespace anybit::graph

@@ -22,47 +22,47 @@ struct Kernel {
   bool (*fits)(const Work&) = nullptr;          // null: any
 };
 
-struct FloatProduct;
-using FloatGemm = Kernel<FloatProduct, ThreadPool&>;
-struct WholeProduct;
-using IntegerGemm = Kernel<WholeProduct, ThreadPool&>;
-struct WideProduct;
-using WideGemm = Kernel<WideProduct, ThreadPool&>;  // sums of 64 bits
-struct CodeProduct;
-using CodedGemm = Kernel<CodeProduct, ThreadPool&>;  // a few rows by weights decoded in registers
-struct RoundedProduct;
-using DynamicGemm = Kernel<RoundedProduct, ThreadPool&>;  // rows of A quantized to int8 on the fly
-struct BinaryProduct;
+struct FloatGemmWork;
+using FloatGemm = Kernel<FloatGemmWork, ThreadPool&>;
+struct IntegerGemmWork;
+using IntegerGemm = Kernel<IntegerGemmWork, ThreadPool&>;
+struct Int64GemmWork;
+using Int64Gemm = Kernel<Int64GemmWork, ThreadPool&>;  // sums of 64 bits
+struct PackedGemmWork;
+using PackedGemm = Kernel<PackedGemmWork, ThreadPool&>;  // a few rows by weights decoded in registers
+struct DynamicGemmWork;
+using DynamicGemm = Kernel<DynamicGemmWork, ThreadPool&>;  // rows of A quantized to int8 on the fly
+struct BinaryGemmWork;
 struct BinaryPart;
-using BinaryGemm = Kernel<BinaryProduct, const BinaryPart&>;
+using BinaryGemm = Kernel<BinaryGemmWork, const BinaryPart&>;
 struct ImageWindows;
 using ImageConv = Kernel<ImageWindows, ThreadPool&>;
 struct ByteWindows;
 using ByteConv = Kernel<ByteWindows, ThreadPool&>;
 struct WinogradTiles;
 using WinogradConv = Kernel<WinogradTiles, ThreadPool&>;
-struct DepthwiseWhole;
-using DepthwiseConv = Kernel<DepthwiseWhole, std::int64_t, std::int64_t>;  // output rows [first, last)
+struct IntegerDepthwise;
+using DepthwiseConv = Kernel<IntegerDepthwise, std::int64_t, std::int64_t>;  // output rows [first, last)
 struct QuantizeWork;
 using Quantize = Kernel<QuantizeWork>;
 struct DequantizeWork;
 using Dequantize = Kernel<DequantizeWork>;
-struct SumOfCodes;
-using QuantizedSum = Kernel<SumOfCodes>;
-struct ProductOfCodes;
-using QuantizedProduct = Kernel<ProductOfCodes>;
+struct QuantizedSumWork;
+using QuantizedSum = Kernel<QuantizedSumWork>;
+struct QuantizedProductWork;
+using QuantizedProduct = Kernel<QuantizedProductWork>;
 struct LookUpWork;
 using LookUp = Kernel<LookUpWork>;
-struct MapWork;
-using FloatUnary = Kernel<MapWork>;
-struct PairWork;
-using FloatBinary = Kernel<PairWork>;
+struct UnaryWork;
+using FloatUnary = Kernel<UnaryWork>;
+struct BinaryWork;
+using FloatBinary = Kernel<BinaryWork>;
 struct SoftmaxWork;
 using RowSoftmax = Kernel<SoftmaxWork>;
 struct ColumnSoftmaxWork;
 using ColumnSoftmax = Kernel<ColumnSoftmaxWork>;
-struct HalfWork;
-using HalfConversion = Kernel<HalfWork>;
+struct Float16Work;
+using Float16Conversion = Kernel<Float16Work>;
 
 // The codecs of a family of number formats. Each is compiled for every SIMD target.
 struct GroupCodec {
@@ -79,9 +79,9 @@ struct Descriptor {
   // do.
   bool same_bits = false;
   int order = 0;  // among kernels for the same instructions, the lowest that fits is taken
-  std::variant<FloatGemm, IntegerGemm, WideGemm, CodedGemm, DynamicGemm, BinaryGemm, ImageConv, ByteConv,
+  std::variant<FloatGemm, IntegerGemm, Int64Gemm, PackedGemm, DynamicGemm, BinaryGemm, ImageConv, ByteConv,
                WinogradConv, DepthwiseConv, Quantize, Dequantize, QuantizedSum, QuantizedProduct, LookUp,
-               FloatUnary, FloatBinary, RowSoftmax, ColumnSoftmax, HalfConversion, GroupCodec>
+               FloatUnary, FloatBinary, RowSoftmax, ColumnSoftmax, Float16Conversion, GroupCodec>
       kernel;
 };
 

@@ -91,8 +91,8 @@ DynamicWriter::Codes DynamicWriter::data(const std::string& value, bool symmetri
                                          std::vector<Node>& nodes) {
   const std::string key = fmt::format("{}\n{}\n{}", value, symmetric, signed_codes);
   if (const auto found = data_.find(key); found != data_.end()) return found->second;
-  return data_[key] = symmetric ? around_zero(value, signed_codes, nodes)
-                                : from_end_to_end(value, signed_codes, nodes);
+  return data_[key] = symmetric ? symmetric_about_zero(value, signed_codes, nodes)
+                                : asymmetric_min_max(value, signed_codes, nodes);
 }
 
 // The minimum or maximum of a whole tensor, as a scalar.
@@ -111,8 +111,8 @@ std::string DynamicWriter::step(const std::string& range, float steps, const std
 }
 
 // Symmetric: the largest magnitude maps to ±127 steps from the zero point, which is 0 or 128.
-DynamicWriter::Codes DynamicWriter::around_zero(const std::string& value, bool signed_codes,
-                                                std::vector<Node>& nodes) {
+DynamicWriter::Codes DynamicWriter::symmetric_about_zero(const std::string& value, bool signed_codes,
+                                                         std::vector<Node>& nodes) {
   Codes written;
   const std::string largest = extreme("ReduceMax", apply("Abs", {value}, value, nodes), value, nodes);
   written.scale = step(largest, 127.0F, value, nodes);
@@ -126,8 +126,8 @@ DynamicWriter::Codes DynamicWriter::around_zero(const std::string& value, bool s
 }
 
 // Asymmetric: uint8 by DynamicQuantizeLinear, which supports nothing else; int8 by the same formulas.
-DynamicWriter::Codes DynamicWriter::from_end_to_end(const std::string& value, bool signed_codes,
-                                                    std::vector<Node>& nodes) {
+DynamicWriter::Codes DynamicWriter::asymmetric_min_max(const std::string& value, bool signed_codes,
+                                                       std::vector<Node>& nodes) {
   Codes written;
   if (!signed_codes) {
     written.value = apply("DynamicQuantizeLinear", {value}, value, nodes);
@@ -150,13 +150,13 @@ DynamicWriter::Codes DynamicWriter::from_end_to_end(const std::string& value, bo
   return written;
 }
 
-std::vector<Node> DynamicWriter::write(const Node& node, const DynamicProduct& product) {
+std::vector<Node> DynamicWriter::write(const Node& node, const DynamicLayer& product) {
   if (node.op_type.str() == "LSTM") return write_lstm(node, product);
   if (node.op_type.str() == "Attention") return write_attention(node, product);
-  return write_product(node, product);
+  return write_linear(node, product);
 }
 
-std::vector<Node> DynamicWriter::write_product(const Node& node, const DynamicProduct& product) {
+std::vector<Node> DynamicWriter::write_linear(const Node& node, const DynamicLayer& product) {
   std::vector<Node> nodes;
   const std::string& about = node.name.empty() ? node.outputs[0] : node.name.str();
   // Some runtimes' ConvInteger supports uint8 activations only.

@@ -28,12 +28,12 @@ class DynamicWriter {
   DynamicWriter(graph::Graph& graph, graph::Names& names) : graph_(graph), names_(names) {}
 
   // Returns the nodes that replace `node`, whose inputs have their final names.
-  std::vector<graph::Node> write(const graph::Node& node, const DynamicProduct& product);
+  std::vector<graph::Node> write(const graph::Node& node, const DynamicLayer& product);
 
  private:
-  std::vector<graph::Node> write_product(const graph::Node& node, const DynamicProduct& product);
-  std::vector<graph::Node> write_lstm(const graph::Node& node, const DynamicProduct& product);
-  std::vector<graph::Node> write_attention(const graph::Node& node, const DynamicProduct& product);
+  std::vector<graph::Node> write_linear(const graph::Node& node, const DynamicLayer& product);
+  std::vector<graph::Node> write_lstm(const graph::Node& node, const DynamicLayer& product);
+  std::vector<graph::Node> write_attention(const graph::Node& node, const DynamicLayer& product);
   struct Codes {
     std::string value, scale, zero_point;  // zero_point: empty if it is 0
   };
@@ -43,8 +43,8 @@ class DynamicWriter {
   Codes weight(const graph::Node& node, const Constant& weight);
   Codes gates(const Constant& weight);
   Codes data(const std::string& value, bool symmetric, bool signed_codes, std::vector<graph::Node>& nodes);
-  Codes around_zero(const std::string& value, bool signed_codes, std::vector<graph::Node>& nodes);
-  Codes from_end_to_end(const std::string& value, bool signed_codes, std::vector<graph::Node>& nodes);
+  Codes symmetric_about_zero(const std::string& value, bool signed_codes, std::vector<graph::Node>& nodes);
+  Codes asymmetric_min_max(const std::string& value, bool signed_codes, std::vector<graph::Node>& nodes);
   std::string extreme(const char* op, const std::string& of, const std::string& about,
                       std::vector<graph::Node>& nodes);
   std::string step(const std::string& range, float steps, const std::string& about,

@@ -38,7 +38,7 @@ DynamicWriter::Codes DynamicWriter::gates(const Constant& weight) {
                           constant(zero_point_tensor(parameters, {}), weight.name + "_zero_point")};
 }
 
-std::vector<Node> DynamicWriter::write_lstm(const Node& node, const DynamicProduct& product) {
+std::vector<Node> DynamicWriter::write_lstm(const Node& node, const DynamicLayer& product) {
   Node made = layer("DynamicQuantizeLSTM", node, names_.fresh(node.name.str() + "_quantized"));
   const Codes w = gates(product.weights[0]), r = gates(product.weights[1]);
   made.inputs = {node.inputs[0], w.value,        r.value, input(node, 3), input(node, 4), input(node, 5),
@@ -47,7 +47,7 @@ std::vector<Node> DynamicWriter::write_lstm(const Node& node, const DynamicProdu
   return {std::move(made)};
 }
 
-std::vector<Node> DynamicWriter::write_attention(const Node& node, const DynamicProduct& product) {
+std::vector<Node> DynamicWriter::write_attention(const Node& node, const DynamicLayer& product) {
   std::vector<Node> nodes;
   const Codes x = data(node.inputs[0], product.symmetric, false, nodes);
   const Codes w = weight(node, product.weights[0]);

@@ -155,7 +155,7 @@ Parameters layout_of(const formats::Grouping& grouping) {
   return blocks;
 }
 
-Parameters parameters_of(const ops::CodedWeight& weight, const Mapping& mapping) {
+Parameters parameters_of(const ops::StoredWeight& weight, const Mapping& mapping) {
   Parameters parameters = layout_of(weight.codec.grouping());
   parameters.type = mapping.type;
   const std::size_t stride = weight.codec.stride();
@@ -178,7 +178,7 @@ Parameters parameters_of(const ops::CodedWeight& weight, const Mapping& mapping)
 }
 
 // Checks that DequantizeLinear of the codes gives exactly the values of the format.
-Result<void> compare(const ops::CodedWeight& weight, const Parameters& parameters,
+Result<void> compare(const ops::StoredWeight& weight, const Parameters& parameters,
                      std::span<const std::int32_t> codes, ThreadPool& pool) {
   std::vector<float> wanted(codes.size());
   weight.codec.decode_packed(weight.codes, weight.parameters, wanted.data(), pool);
@@ -221,7 +221,7 @@ Result<Constant> to_linear(const Constant& packed, ThreadPool& pool) {
   for (const graph::Tensor& field : packed.fields) arrays.push_back(TRY(ops::Array::from(field, *memory)));
   std::vector<const ops::Array*> stored;
   for (const ops::Array& one : arrays) stored.push_back(&one);
-  const ops::CodedWeight weight = TRY(ops::CodedWeight::of(ops::NodeAttributes(decode), nullptr, stored));
+  const ops::StoredWeight weight = TRY(ops::StoredWeight::of(ops::NodeAttributes(decode), nullptr, stored));
 
   const Mapping mapping = mapping_of(weight.codec.codec()).value();
   std::vector<Code16> unpacked(static_cast<std::size_t>(weight.codec.count()));

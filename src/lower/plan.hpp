@@ -67,7 +67,7 @@ struct Constant {
 };
 
 // A linear or recurrent layer whose activations are quantized at run time.
-struct DynamicProduct {
+struct DynamicLayer {
   int node = -1;
   bool symmetric = false;         // symmetric activations, otherwise asymmetric
   bool signed_codes = false;      // int8 activations where the operator supports them, otherwise uint8
@@ -79,7 +79,7 @@ struct GraphPlan {
   std::size_t which = 0;  // index among the subgraphs of that node
   std::vector<Activation> activations;
   std::vector<Constant> constants;
-  std::vector<DynamicProduct> dynamic;
+  std::vector<DynamicLayer> dynamic;
   std::vector<int> half;  // nodes that compute in float16
   std::vector<GraphPlan> inner;
 };

@@ -70,7 +70,7 @@ class Writer {
     for (const Activation& one : plan_.activations) TRY(add_activation(one));
     for (const Constant& one : plan_.constants) TRY(add_constant(one));
     DynamicWriter dynamic(graph_, names_);
-    for (const DynamicProduct& one : plan_.dynamic)
+    for (const DynamicLayer& one : plan_.dynamic)
       replaced_[one.node] = dynamic.write(graph_.nodes[static_cast<std::size_t>(one.node)], one);
     for (const int one : plan_.half) compute_in_half(one);
     TRY(write_inner());
@@ -121,7 +121,7 @@ class Writer {
         source = nodes.back().outputs[0];
       }
       if (as.clip) source = clipped(source, about, *as.clip, nodes);
-      add_pair(source, about, as.parameters, std::move(result), nodes);
+      add_binary(source, about, as.parameters, std::move(result), nodes);
       return {};
     }
     const StandardType standard = standard_type(as.use);
@@ -142,8 +142,8 @@ class Writer {
     return {};
   }
 
-  void add_pair(const std::string& from, const std::string& about, const Parameters& parameters,
-                std::string result, std::vector<Node>& nodes) {
+  void add_binary(const std::string& from, const std::string& about, const Parameters& parameters,
+                  std::string result, std::vector<Node>& nodes) {
     const Stored stored = store(parameters, about);
     const std::string codes = names_.fresh(about + "_QuantizeLinear_Output");
     nodes.push_back(linear("QuantizeLinear", about, from, stored, codes, parameters));

@@ -151,7 +151,7 @@ std::int64_t widen(Graph& graph, const Known& known, graph::Names& names) {
 
 }  // namespace
 
-Result<std::int64_t> keep_rows_from_gemm(graph::Model& model, const Limits& limits) {
+Result<std::int64_t> prevent_gemm_fusion(graph::Model& model, const Limits& limits) {
   constexpr std::int64_t kStrict = 21;
   if (model.opset().value_or(1) < kStrict) return 0;
   const ops::Inference inference = TRY(ops::infer(model, {.input_shapes = {}, .dims = {}, .limits = limits}));

@@ -11,6 +11,6 @@ namespace anybit::lower {
 // Gemm, with a QuantizeLinear in between. If the quantized values are int8, the result violates the rules of
 // opset 21, and the model does not load. A bias with three axes gives the same sum and is not fused. Returns
 // the number of biases that were reshaped.
-Result<std::int64_t> keep_rows_from_gemm(graph::Model& model, const Limits& limits);
+Result<std::int64_t> prevent_gemm_fusion(graph::Model& model, const Limits& limits);
 
 }  // namespace anybit::lower

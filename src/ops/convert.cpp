@@ -67,13 +67,13 @@ std::uint8_t cleaned(ElementType type, std::uint8_t code) {
 
 bool is_half(ElementType type) { return type == float16 || type == bfloat16; }
 
-void read_halves(ElementType type, const std::byte* in, float* out, std::int64_t n) {
+void read_float16(ElementType type, const std::byte* in, float* out, std::int64_t n) {
   const auto* bits = reinterpret_cast<const std::uint16_t*>(in);
   const auto count = static_cast<std::size_t>(n);
   type == float16 ? kernels::from_float16(bits, out, count) : kernels::from_bfloat16(bits, out, count);
 }
 
-void write_halves(ElementType type, const float* in, std::byte* out, std::int64_t n) {
+void write_float16(ElementType type, const float* in, std::byte* out, std::int64_t n) {
   auto* bits = reinterpret_cast<std::uint16_t*>(out);
   const auto count = static_cast<std::size_t>(n);
   type == float16 ? kernels::to_float16(in, bits, count) : kernels::to_bfloat16(in, bits, count);
@@ -82,7 +82,7 @@ void write_halves(ElementType type, const float* in, std::byte* out, std::int64_
 template <class W>
 void read(ElementType type, const std::byte* in, W* out, std::int64_t n) {
   if constexpr (std::is_same_v<W, float>) {
-    if (is_half(type)) return read_halves(type, in, out, n);
+    if (is_half(type)) return read_float16(type, in, out, n);
   }
   if (small_float_values(type)) {
     const std::span codes(reinterpret_cast<const std::uint8_t*>(in), static_cast<std::size_t>(n));
@@ -105,7 +105,7 @@ void read(ElementType type, const std::byte* in, W* out, std::int64_t n) {
 template <class T, class W>
 T narrowed(W x) {
   if constexpr (std::is_integral_v<T> && !std::is_integral_v<W>) {
-    return whole_of<T>(static_cast<double>(x));
+    return to_integral<T>(static_cast<double>(x));
   } else if constexpr (std::is_same_v<T, Float16> && !std::is_same_v<W, float>) {
     return Float16(static_cast<double>(x));  // rounded once
   } else {
@@ -116,7 +116,7 @@ T narrowed(W x) {
 template <class W>
 void write(ElementType type, const W* in, std::byte* out, std::int64_t n, const ConvertOptions& options) {
   if constexpr (std::is_same_v<W, float>) {
-    if (is_half(type)) return write_halves(type, in, out, n);
+    if (is_half(type)) return write_float16(type, in, out, n);
   }
   if (small_float_values(type)) {
     float reals[kRun];
@@ -161,8 +161,8 @@ bool convert(ElementType from, const std::byte* in, ElementType to, std::byte* o
     return true;
   }
   if (from == float32 && is_half(to))
-    return write_halves(to, reinterpret_cast<const float*>(in), out, n), true;
-  if (to == float32 && is_half(from)) return read_halves(from, in, reinterpret_cast<float*>(out), n), true;
+    return write_float16(to, reinterpret_cast<const float*>(in), out, n), true;
+  if (to == float32 && is_half(from)) return read_float16(from, in, reinterpret_cast<float*>(out), n), true;
   switch (wide_of(from)) {
     case Wide::float_:
       return through<float>(from, in, to, out, n, options), true;

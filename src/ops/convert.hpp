@@ -20,7 +20,7 @@ struct ConvertOptions {
 // The integer part of a real number. Where ONNX leaves the result undefined: saturates to 64 bits, then keeps
 // the low bits; NaN gives zero.
 template <class T>
-T whole_of(double x) {
+T to_integral(double x) {
   if (std::isnan(x)) return T(0);
   if constexpr (std::is_same_v<T, std::uint64_t>) {
     if (x >= 0x1p64) return ~T(0);

@@ -38,7 +38,7 @@ class EvaluationFrame final : public Frame {
     const Array& before = pointers_[i]->array;
     if (before.layout() == Layout::plain) return {};
     Array plain = TRY(make(before.type(), before.dims(), Layout::plain));
-    relay(before, plain);
+    convert_layout(before, plain);
     pointers_[i] = &made_.emplace_back(std::move(plain));
     return {};
   }

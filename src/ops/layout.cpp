@@ -39,9 +39,9 @@ struct Mover {
     const T* source = at(from, const_cast<T*>(source_image), c);
     T* target = at(to, target_image, c);
     if (from == Layout::plain) {
-      kernels::turn_over(count, sizes.space, source, stride(from), target, stride(to));
+      kernels::transpose_tiles(count, sizes.space, source, stride(from), target, stride(to));
     } else if (to == Layout::plain) {
-      kernels::turn_over(sizes.space, count, source, stride(from), target, stride(to));
+      kernels::transpose_tiles(sizes.space, count, source, stride(from), target, stride(to));
     } else {
       for (std::int64_t s = 0; s < sizes.space; ++s) {
         std::copy_n(source + s * stride(from), count, target + s * stride(to));
@@ -55,7 +55,7 @@ struct Mover {
 };
 
 template <class T>
-void relay_as(const Array& from, Array& to, ThreadPool* pool) {
+void transposed_as(const Array& from, Array& to, ThreadPool* pool) {
   const Sizes sizes = sizes_of(from.dims());
   const Mover<T> mover{sizes, from.layout(), to.layout()};
   const bool blocked = from.layout() == Layout::blocked8 || to.layout() == Layout::blocked8;
@@ -80,14 +80,14 @@ void relay_as(const Array& from, Array& to, ThreadPool* pool) {
 
 }  // namespace
 
-void relay(const Array& from, Array& to, ThreadPool* pool) {
+void convert_layout(const Array& from, Array& to, ThreadPool* pool) {
   if (from.count() == 0) return;
   if (from.layout() == to.layout()) {
     std::memcpy(to.mutable_bytes(), from.bytes(), from.byte_count());
     return;
   }
-  for_moved(from.type(), [&]<class T>(T) {
-    if constexpr (!std::is_same_v<T, std::string>) relay_as<T>(from, to, pool);
+  for_copied(from.type(), [&]<class T>(T) {
+    if constexpr (!std::is_same_v<T, std::string>) transposed_as<T>(from, to, pool);
   });
 }
 
@@ -104,7 +104,7 @@ Result<Array> in_layout(Frame& frame, const Array& array, Layout layout) {
     return Array::over(array.type(), array.dims(), const_cast<std::byte*>(array.bytes()), {}, layout);
   }
   Array copy = TRY(scratch_array(frame, array.type(), array.dims(), layout));
-  relay(array, copy, &frame.pool());
+  convert_layout(array, copy, &frame.pool());
   return copy;
 }
 

@@ -6,7 +6,7 @@
 namespace anybit::ops {
 
 // `to` has the same type and dims as `from`. Padding channels become zero.
-void relay(const Array& from, Array& to, ThreadPool* pool = nullptr);
+void convert_layout(const Array& from, Array& to, ThreadPool* pool = nullptr);
 // Zeroes the padding channels: convolutions multiply them by zero, which does not remove infinity and NaN.
 // For operators that process all stored elements.
 void clear_padding(Array& array);

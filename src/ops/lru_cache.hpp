@@ -9,7 +9,7 @@
 namespace anybit::ops {
 
 template <class Key, class Value>
-class Remembered {
+class LruCache {
  public:
   static constexpr std::size_t kMost = 16;
 

@@ -122,7 +122,7 @@ bool for_number(ElementType type, const Body& body) {
 
 // A type of the same size, for operators that only copy elements. Includes strings.
 template <class Body>
-bool for_moved(ElementType type, const Body& body) {
+bool for_copied(ElementType type, const Body& body) {
   switch (element_bytes(type)) {
     case 1:
       return body(std::uint8_t()), true;

@@ -31,8 +31,8 @@ struct Traits {
   };
   struct Weight {
     int input = -1;
-    ChannelAxis channel_axis = nullptr;  // null: no channels
-    ChannelAxis summed_axis = nullptr;   // reduction axis; null: next to the channel axis
+    ChannelAxis channel_axis = nullptr;    // null: no channels
+    ChannelAxis reduction_axis = nullptr;  // reduction axis; null: next to the channel axis
   };
 
   // Kinds of linear operators; recipes have words for each kind (linear, matmul, conv2d).

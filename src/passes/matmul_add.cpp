@@ -33,7 +33,7 @@ class MatMulAdd {
     std::int64_t changes = 0;
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       const Node& product = graph.nodes[i];
-      if (!is_product_of_matrices(product)) continue;
+      if (!is_matmul(product)) continue;
       const int next = index.only_user(product.outputs[0]);
       if (next < 0) continue;
       Node& sum = graph.nodes[static_cast<std::size_t>(next)];
@@ -53,7 +53,7 @@ class MatMulAdd {
   }
 
  private:
-  bool is_product_of_matrices(const Node& node) const {
+  bool is_matmul(const Node& node) const {
     if (!is(node, "MatMul") || node.inputs.size() != 2 || node.outputs.size() != 1) return false;
     const graph::Tensor* weights = constants_.find(node.inputs[1]);
     return weights && weights->dims.size() == 2 && weights->type() == ElementType::float32 &&

@@ -76,7 +76,7 @@ Parameters choose(const Setup& setup, const AffineCodec& codec, const Groups& gr
     zero_point = where(nothing, lowest, round(clip(zero, lowest, highest)));
     reach = max(body.real(highest) - zero_point, zero_point - lowest);
   }
-  return {settled_scales(nothing, within_float32(scale, reach, codec.kind())), zero_point};
+  return {fill_empty_scales(nothing, within_float32(scale, reach, codec.kind())), zero_point};
 }
 
 Result<Term> quantize(const Setup& setup, const Groups& groups, const Term& x) {

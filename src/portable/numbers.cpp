@@ -67,7 +67,7 @@ Term limited_single(const Term& value) {
   return value.body().op("Clip", {value, value.body().single(-kMost), value.body().single(kMost)});
 }
 
-Term settled_scales(const Term& nothing, const Term& scales) {
+Term fill_empty_scales(const Term& nothing, const Term& scales) {
   const Term chosen = where(nothing, 0, scales);
   const Term largest = max(reduce("ReduceMax", chosen, {}), 0);
   const Term stand_in = where(equal(largest, 0), 1, largest);

@@ -31,7 +31,7 @@ Term limited(const Term& value);
 Term limited_single(const Term& value);
 
 // Scales of groups; groups of zeros only (`nothing`) get the largest scale of the others, or 1.
-Term settled_scales(const Term& nothing, const Term& scales);
+Term fill_empty_scales(const Term& nothing, const Term& scales);
 
 // The nearest number of the layout, saturated; the sign of zero is unspecified. x is finite.
 Term to_minifloat(const Term& x, const formats::MinifloatLayout& layout, formats::Rounding rounding);

@@ -36,7 +36,7 @@ struct Ready {
 Term scales(const Term& magnitudes, double largest) {
   const Term wanted = max(to_double(to_single(magnitudes / largest)), formats::kSmallestScale);
   const float most = formats::within_float32(std::numeric_limits<float>::max(), largest);
-  return settled_scales(equal(magnitudes, 0), min(wanted, most));
+  return fill_empty_scales(equal(magnitudes, 0), min(wanted, most));
 }
 
 Result<Term> quantize_scaled(const Ready& made, const Groups& groups, const Term& x) {

@@ -26,11 +26,11 @@ Result<graph::Function> quantize_dequantize(const formats::Use& use);
 Result<graph::Function> decode(const formats::Use& use);
 
 // Operation and format of a function.
-struct Meaning {
+struct RecognisedFunction {
   std::string_view op;  // "QuantizeDequantize" or "Decode"
   formats::Use use;
 };
 // nullopt unless the body is exactly what this version of anybit writes for the use in the doc string.
-std::optional<Meaning> meaning_of(const graph::Function& function);
+std::optional<RecognisedFunction> recognise_function(const graph::Function& function);
 
 }  // namespace anybit::portable

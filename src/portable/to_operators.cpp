@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kComputeHint = "anybit.compute";
 
-using Meanings = std::map<std::string, Meaning>;  // by function name
+using Meanings = std::map<std::string, RecognisedFunction>;  // by function name
 
 std::int64_t change_calls(std::vector<graph::Node>& nodes, const Meanings& meanings) {
   std::int64_t changed = 0;
@@ -27,7 +27,7 @@ std::int64_t change_calls(std::vector<graph::Node>& nodes, const Meanings& meani
 
 }  // namespace
 
-void to_operator(graph::Node& node, const Meaning& meaning) {
+void to_operator(graph::Node& node, const RecognisedFunction& meaning) {
   node.op_type = graph::Text(std::string(meaning.op));
   node.attributes.push_back(graph::attribute("format", formats::to_string(meaning.use)));
   take_compute_hint(node, node);
@@ -50,7 +50,7 @@ std::int64_t to_operators(graph::Model& model) {
   Meanings meanings;
   std::erase_if(model.functions, [&](const graph::Function& function) {
     if (function.domain != graph::kAnybit) return false;
-    auto meaning = meaning_of(function);
+    auto meaning = recognise_function(function);
     if (meaning) meanings.emplace(function.name.str(), *std::move(meaning));
     return meanings.count(function.name.str()) != 0;
   });

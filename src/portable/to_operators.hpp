@@ -6,7 +6,7 @@
 namespace anybit::portable {
 
 // Turns a call of a function with this meaning into a node of the operator.
-void to_operator(graph::Node& node, const Meaning& meaning);
+void to_operator(graph::Node& node, const RecognisedFunction& meaning);
 
 // Node metadata of a dequantized weight: the type to which linear operators round their activations ("int8").
 // Other runtimes ignore it and compute in float32.

@@ -61,7 +61,7 @@ Result<std::optional<Tensor>> unpacked(const Node& node, const QdqView& view, op
   }
   std::vector<const Array*> stored;
   for (const Array& one : arrays) stored.push_back(&one);
-  const ops::CodedWeight weight = TRY(ops::CodedWeight::of(ops::NodeAttributes(node), nullptr, stored));
+  const ops::StoredWeight weight = TRY(ops::StoredWeight::of(ops::NodeAttributes(node), nullptr, stored));
   std::vector<float> values(static_cast<std::size_t>(weight.codec.count()));
   ThreadPool pool(1);
   weight.codec.decode_packed(weight.codes, weight.parameters, values.data(), pool);

@@ -33,7 +33,7 @@ bool sums_one_channel(const Scope& scope, const Node& node) {
 }
 
 // The reduction axis of an activation. Blocks run along it, so that one scale applies to a run of products.
-std::int64_t summed_axis(const Node& node, int input, std::optional<std::size_t> rank) {
+std::int64_t reduction_axis(const Node& node, int input, std::optional<std::size_t> rank) {
   const Product product = product_of(node);
   if (rank == 1) return -1;
   if (is_convolution(product)) return 1;
@@ -47,7 +47,7 @@ std::int64_t data_axis(const Scope& scope, const Node& node, int input, std::opt
                        const Spec& spec) {
   if (input < 0) return -1;
   if (spec.granularity() == Granularity::block && sums_one_channel(scope, node)) return -1;
-  return summed_axis(node, input, rank);
+  return reduction_axis(node, input, rank);
 }
 
 bool shares_over_an_axis(const Spec& spec) {
@@ -84,7 +84,7 @@ WeightView weight_view(const Scope& scope, const Node& node, const ops::Traits::
   // A depthwise ConvTranspose: input and output channels are the same.
   if (channels == 1 && !spec.is_integer() && sums_one_channel(scope, node)) channels = 0;
   if (channels < 0) return {dims, -1, rank - 1};
-  const std::int64_t summed = weight ? axis_by(weight->summed_axis) : -1;
+  const std::int64_t summed = weight ? axis_by(weight->reduction_axis) : -1;
   if (summed >= 0) return {dims, channels, summed};
   // A ConvTranspose with blocks: a matrix with one row per input channel. ONNX integers keep the tensor's own
   // dimensions.

@@ -59,9 +59,9 @@ std::int64_t ir_for(std::int64_t opset) {
   struct Pair {
     std::int64_t opset, ir;
   };
-  constexpr Pair kPairs[] = {{25, 13}, {24, 12}, {23, 11}, {21, 10}, {19, 9},
-                             {15, 8},  {12, 7},  {11, 6},  {10, 5}};
-  for (const Pair& one : kPairs) {
+  constexpr Pair kBinary[] = {{25, 13}, {24, 12}, {23, 11}, {21, 10}, {19, 9},
+                              {15, 8},  {12, 7},  {11, 6},  {10, 5}};
+  for (const Pair& one : kBinary) {
     if (opset >= one.opset) return one.ir;
   }
   return 4;

@@ -288,7 +288,7 @@ class Planner {
       made.push_back(*std::move(one));
     }
     for (const DynamicNote& one : notes.dynamic) {
-      lower::DynamicProduct product{one.node, one.symmetric, one.signed_codes, {}};
+      lower::DynamicLayer product{one.node, one.symmetric, one.signed_codes, {}};
       for (const std::size_t weight : one.weights) product.weights.push_back(made[weight]);
       plan.dynamic.push_back(std::move(product));
       for (const std::size_t weight : one.weights)  // the rest are inputs of other nodes

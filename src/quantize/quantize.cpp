@@ -466,7 +466,7 @@ class Quantizer {
     TRY(functions.take_operators(*model.graph));
     TRY(lower::to_qdq(*model.graph, plan, names, functions, settings_.executor.limits));
     if (qoperator) lower::to_qoperator(*model.graph, model.opset().value_or(1));
-    TRY(lower::keep_rows_from_gemm(model, settings_.executor.limits));
+    TRY(lower::prevent_gemm_fusion(model, settings_.executor.limits));
     passes::remove_unused(model);
     import_domains(model);
     model.ir_version = std::max(model.ir_version.value_or(0), ir_for(model.opset().value_or(1)));

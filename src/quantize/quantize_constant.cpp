@@ -304,9 +304,9 @@ class Grid {
 
     // Rounds half to even: the sum has no fractional bits left, and quantized values have at most 16 bits.
     float nearest(float x) const {
-      constexpr float kWhole = 0x1.8p23F;
+      constexpr float kInteger = 0x1.8p23F;
       const float units = std::min(std::max(x / scale, low), high);
-      return ((units + kWhole) - kWhole) * scale;
+      return ((units + kInteger) - kInteger) * scale;
     }
   };
 

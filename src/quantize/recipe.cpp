@@ -96,7 +96,7 @@ bool is_real(const YAML::Node& node) {
 }
 
 // Does the same for any other format: every key is one of its parameters.
-Result<std::string> coded_words(const YAML::Node& map) {
+Result<std::string> packed_words(const YAML::Node& map) {
   std::string words;
   for (const auto& pair : map) {
     const std::string key = TRY(scalar(pair.first, "a key"));
@@ -119,7 +119,7 @@ Result<std::string> words_of_map(const YAML::Node& map) {
   auto bare = parse_spec(format.Scalar());
   if (!bare.ok()) return at(format, std::move(bare).error());
   return format.Scalar() +
-         (bare->is_integer() && bare->has_own_type() ? TRY(affine_words(map)) : TRY(coded_words(map)));
+         (bare->is_integer() && bare->has_own_type() ? TRY(affine_words(map)) : TRY(packed_words(map)));
 }
 
 Result<Spec> spec_of_map(const YAML::Node& map) {

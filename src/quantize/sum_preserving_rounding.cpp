@@ -176,8 +176,8 @@ class Trimmed {
 
 }  // namespace
 
-Rounded keep_sums(const float* values, const Outputs& outputs, const Neighbours& neighbours, float* kept,
-                  ThreadPool& pool, const SumOptions& options) {
+Rounded preserve_sums(const float* values, const Outputs& outputs, const Neighbours& neighbours, float* kept,
+                      ThreadPool& pool, const SumOptions& options) {
   const std::int64_t chunk = std::max<std::int64_t>(1, kChunk / (outputs.length * kTile)) * kTile;
   std::vector<Rounded> parts(static_cast<std::size_t>((outputs.count + chunk - 1) / chunk));
   pool.run(outputs.count, chunk, [&](std::int64_t begin, std::int64_t end) {
@@ -215,8 +215,8 @@ Rounded keep_sums(const float* values, const Outputs& outputs, const Neighbours&
   return all;
 }
 
-void trim_sums(const float* values, const Outputs& outputs, const Nearest& nearest, std::span<float> kept,
-               const SumOptions& options) {
+void refine_sums(const float* values, const Outputs& outputs, const Nearest& nearest, std::span<float> kept,
+                 const SumOptions& options) {
   if (outputs.length > kFew) return;
   std::vector<float> targets(kept.size()), found(kept.size());
   bool moved = true;
@@ -236,8 +236,8 @@ Rounded round(const RoundingTask& task) {
   const SumOptions options{.mean = formats::real(*task.parameters, "mean"),
                            .trims = formats::whole(*task.parameters, "trims")};
   const Rounded done =
-      keep_sums(task.values, task.outputs, task.neighbours, task.rounded.data(), task.pool, options);
-  if (task.nearest) trim_sums(task.values, task.outputs, *task.nearest, task.rounded, options);
+      preserve_sums(task.values, task.outputs, task.neighbours, task.rounded.data(), task.pool, options);
+  if (task.nearest) refine_sums(task.values, task.outputs, *task.nearest, task.rounded, options);
   return done;
 }
 

@@ -13,19 +13,19 @@ struct SumOptions {
   // mean²·(Σd)². It is 0.47 after a Relu of normally distributed values, 1.75 for their magnitudes, and more
   // for images. Results hardly change from 2 to infinity.
   double mean = 4;
-  // maximum number of changes per output by trim_sums(); each at least halves the remaining error
+  // maximum number of changes per output by refine_sums(); each at least halves the remaining error
   int trims = 8;
 };
 
 // Rounds all values. Changes the cheapest roundings first, as long as the sum gains more than the values
 // lose. The result is the same for any number of threads.
-Rounded keep_sums(const float* values, const Outputs& outputs, const Neighbours& neighbours, float* kept,
-                  ThreadPool& pool, const SumOptions& options = {});
+Rounded preserve_sums(const float* values, const Outputs& outputs, const Neighbours& neighbours, float* kept,
+                      ThreadPool& pool, const SumOptions& options = {});
 
 // A second pass for outputs with few weights: if steps are not uniform, as for floats, choosing between two
 // neighbors leaves a large error of the sum. Moves single weights of `kept` to any value of the format, as
 // long as the output gains.
-void trim_sums(const float* values, const Outputs& outputs, const Nearest& nearest, std::span<float> kept,
-               const SumOptions& options = {});
+void refine_sums(const float* values, const Outputs& outputs, const Nearest& nearest, std::span<float> kept,
+                 const SumOptions& options = {});
 
 }  // namespace anybit::quantizing

@@ -231,7 +231,7 @@ Result<Array> Builder::dense(const graph::SparseTensor& sparse) {
   const ops::Dims strides = ops::strides_of(dims);
   const std::size_t columns = indices.rank() == 2 ? dims.size() : 1;
   bool inside = true;
-  ops::for_moved(values.type(), [&]<class T>(T) {
+  ops::for_copied(values.type(), [&]<class T>(T) {
     std::ranges::fill(result.elements<T>(), T());
     for (std::int64_t i = 0; i < values.count(); ++i) {
       const std::int64_t* row = indices.data<std::int64_t>() + i * static_cast<std::int64_t>(columns);

@@ -159,7 +159,7 @@ Result<const Datum*> Context::plain(int index) {
     copy = TRY(Array::make(*memory_, value.array.type(), value.array.dims()));
     if (recorder_ && !program_.slots[i].escapes) recorder_->plan.plain[i] = recorder_->begin(bytes, step_);
   }
-  ops::relay(value.array, copy.array);
+  ops::convert_layout(value.array, copy.array);
   return &copy;
 }
 

@@ -59,7 +59,7 @@ Result<void> Context::make_settled(std::size_t index) {
 
 // Whether the outputs were kept from an earlier run; if so, puts them into their slots.
 bool Context::take_made(const Step& step) {
-  const OfVariables& about = *step.of_variables;
+  const VariableCache& about = *step.of_variables;
   if (!about.needed) return false;
   const auto made = variables_->made(about.number, Variables::version(about, *values_));
   if (!made) return false;
@@ -70,7 +70,7 @@ bool Context::take_made(const Step& step) {
 }
 
 void Context::keep_outputs(const Step& step) {
-  const OfVariables& about = *step.of_variables;
+  const VariableCache& about = *step.of_variables;
   auto made = std::make_shared<Variables::Made>();
   made->version = Variables::version(about, *values_);
   std::int64_t most = kLargest, bytes = 0;
@@ -83,7 +83,7 @@ void Context::keep_outputs(const Step& step) {
 }
 
 Result<std::shared_ptr<const Variables::Made>> Context::prepared_of(const Step& step) {
-  const OfVariables& about = *step.of_variables;
+  const VariableCache& about = *step.of_variables;
   const std::uint64_t version = Variables::version(about, *values_);
   if (auto known = variables_->made(about.number, version)) return known;
   auto made = std::make_shared<Variables::Made>();

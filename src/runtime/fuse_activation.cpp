@@ -35,7 +35,7 @@ bool is_float_conv(const Edit& edit, const Step& step) {
 }
 
 // An integer convolution with float output.
-bool is_whole_conv(const Step& step) { return is(step, "ConvIntegerToFloat", ops::kAnybit); }
+bool is_integer_conv(const Step& step) { return is(step, "ConvIntegerToFloat", ops::kAnybit); }
 
 bool has_activation(const Step& step) { return step.node->attribute("activation") != nullptr; }
 
@@ -157,7 +157,7 @@ graph::Node fused_node(const Step& conv) {
 Result<void> fuse_activations(Program& program) {
   Edit edit(program);
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    const bool whole = is_whole_conv(program.steps[i]);
+    const bool whole = is_integer_conv(program.steps[i]);
     if (edit.removed(i) || !(whole || is_float_conv(edit, program.steps[i])) ||
         has_activation(program.steps[i]))
       continue;

@@ -15,7 +15,7 @@ struct Found {
 };
 
 // Whether the result of a QuantizeDequantize is ±1 or, with `scaled`, ± one scale per tensor.
-bool makes_signs(const Step& step, bool& scaled) {
+bool makes_binary(const Step& step, bool& scaled) {
   if (!is(step, "QuantizeDequantize", ops::kAnybit)) return false;
   const auto use = formats::read_use(graph::attribute_or(*step.node, "format", std::string()));
   if (!use.ok()) return false;
@@ -31,26 +31,26 @@ bool makes_signs(const Step& step, bool& scaled) {
 // With fewer output channels per group, padding of the panel costs more than the binary kernel saves.
 constexpr std::int64_t kFewestChannels = 8;
 
-bool multiplies_signs(const Step& product, const Step& decode) {
+bool multiplies_binary(const Step& product, const Step& decode) {
   if (!is(product, "Conv")) {
-    const auto codec = coded_matrix(decode);
+    const auto codec = packed_matrix(decode);
     return codec && ops::binary_columns(*codec, transposed(product));
   }
-  const auto codec = coded_weight(decode);
+  const auto codec = stored_weight(decode);
   const auto dims = graph::attribute_or(*decode.node, "dims", std::vector<std::int64_t>());
   const auto groups = graph::attribute_or(*product.node, "group", std::int64_t{1});
   return codec && ops::binary_columns(*codec, true) && dims.size() >= 3 &&
          dims[0] == codec->grouping().dims[0] && groups > 0 && dims[0] / groups >= kFewestChannels;
 }
 
-Found binary_product(const Program& program, const Edit& edit, const Step& product) {
+Found find_binary_gemm(const Program& program, const Edit& edit, const Step& product) {
   Found found;
   const int decode = is(product, "Conv") ? decode_of_weight(program, edit, product)
-                                         : decode_of_product(program, edit, product);
+                                         : decode_of_matmul(program, edit, product);
   const int quantize = decode < 0 ? -1 : edit.producer(product.inputs[0]);
   if (quantize < 0) return found;
-  if (!makes_signs(program.steps[static_cast<std::size_t>(quantize)], found.scaled)) return found;
-  if (!multiplies_signs(product, program.steps[static_cast<std::size_t>(decode)])) return found;
+  if (!makes_binary(program.steps[static_cast<std::size_t>(quantize)], found.scaled)) return found;
+  if (!multiplies_binary(product, program.steps[static_cast<std::size_t>(decode)])) return found;
   found.decode = decode;
   found.quantize = quantize;
   return found;
@@ -61,13 +61,13 @@ Result<void> run(Program& program, const Resources&) {
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     if (edit.removed(i)) continue;
     const Step& product = program.steps[i];
-    const Found found = binary_product(program, edit, product);
+    const Found found = find_binary_gemm(program, edit, product);
     if (found.decode < 0) continue;
     const Step& quantize = program.steps[static_cast<std::size_t>(found.quantize)];
     graph::Node node =
-        coded_product(program, product, found.decode, is(product, "Conv") ? "BinaryConv" : "BinaryMatMul");
+        packed_gemm_node(program, product, found.decode, is(product, "Conv") ? "BinaryConv" : "BinaryMatMul");
     set_attribute(node, "scaled", std::int64_t{found.scaled});
-    TRY(replace_product(program, edit, i, found.decode, quantize.inputs[0], std::move(node)));
+    TRY(replace_matmul(program, edit, i, found.decode, quantize.inputs[0], std::move(node)));
     // Its output may have other consumers.
     if (edit.uses(quantize.outputs[0]) == 0) edit.remove(static_cast<std::size_t>(found.quantize));
   }

@@ -20,9 +20,9 @@ bool is_product(const Step& step) {
 
 bool is_half(ElementType type) { return type == ElementType::float16 || type == ElementType::bfloat16; }
 
-class Halves {
+class Float16Fuser {
  public:
-  Halves(Program& program, const Resources& resources)
+  Float16Fuser(Program& program, const Resources& resources)
       : program_(program), resources_(resources), edit_(program), types_(program.steps.size()) {}
 
   Result<void> run() {
@@ -135,7 +135,9 @@ class Halves {
   std::unordered_map<int, int> floats_;             // from a constant to its float32 copy
 };
 
-Result<void> run(Program& program, const Resources& resources) { return Halves(program, resources).run(); }
+Result<void> run(Program& program, const Resources& resources) {
+  return Float16Fuser(program, resources).run();
+}
 
 }  // namespace
 

@@ -18,9 +18,9 @@ constexpr std::int64_t kLargeWeight = std::int64_t{1} << 20;  // elements; 4 MB 
 
 // The Decode whose weight is better kept packed; -1 if there is none.
 int packed_weight(const Program& program, const Edit& edit, const Step& product) {
-  const int index = decode_of_product(program, edit, product);
+  const int index = decode_of_matmul(program, edit, product);
   if (index < 0) return -1;
-  const auto codec = coded_matrix(program.steps[static_cast<std::size_t>(index)]);
+  const auto codec = packed_matrix(program.steps[static_cast<std::size_t>(index)]);
   return codec && codec->count() >= kLargeWeight && kernels::packs(*codec, transposed(product)) ? index : -1;
 }
 
@@ -31,7 +31,7 @@ constexpr ops::ElementType kPacked[] = {ops::ElementType::int4,       ops::Eleme
 
 // The same for a DequantizeLinear: of a matrix, with blocks along the reduction axis.
 int blocked_weight(const Program& program, const Edit& edit, const Step& product) {
-  const int index = decode_of_product(program, edit, product, "DequantizeLinear", "");
+  const int index = decode_of_matmul(program, edit, product, "DequantizeLinear", "");
   if (index < 0) return -1;
   const Step& step = program.steps[static_cast<std::size_t>(index)];
   const ops::Array& stored = *edit.constant(step.inputs[graph::QdqInputs::value]);
@@ -51,14 +51,14 @@ Result<void> run(Program& program, const Resources&) {
     const Step& product = program.steps[i];
     if (edit.removed(i)) continue;
     if (const int index = packed_weight(program, edit, product); index >= 0) {
-      TRY(replace_product(program, edit, i, index, product.inputs[0],
-                          coded_product(program, product, index, "DecodeMatMul")));
+      TRY(replace_matmul(program, edit, i, index, product.inputs[0],
+                         packed_gemm_node(program, product, index, "DecodeMatMul")));
     } else if (const int blocked = blocked_weight(program, edit, product); blocked >= 0) {
-      graph::Node node = coded_product(program, product, blocked, "DequantizeMatMul");
+      graph::Node node = packed_gemm_node(program, product, blocked, "DequantizeMatMul");
       const auto& dims = edit.constant(program.steps[static_cast<std::size_t>(blocked)].inputs[0])->dims();
       set_attribute(node, "dims", std::vector<std::int64_t>(dims.begin(), dims.end()));
       portable::take_compute_hint(*program.steps[static_cast<std::size_t>(blocked)].node, node);
-      TRY(replace_product(program, edit, i, blocked, product.inputs[0], std::move(node)));
+      TRY(replace_matmul(program, edit, i, blocked, product.inputs[0], std::move(node)));
     }
   }
   edit.done();

@@ -373,7 +373,7 @@ std::optional<float> scale_for_all(Qdq& qdq, const Step& step) {
     largest = std::max(largest, sums[static_cast<std::size_t>(c)] *
                                     static_cast<double>(scales.data<float>()[pick(scales, c)]));
   }
-  const ops::WholeRange range = ops::range_of(qdq.type_of(x->zero_point));
+  const ops::QuantizedRange range = ops::range_of(qdq.type_of(x->zero_point));
   const std::int64_t far = std::max(qdq.zero(*x) - range.low, range.high - qdq.zero(*x));
   const double all = largest * static_cast<double>(far) * static_cast<double>(qdq.scale(*x)) + *bias;
   const auto scale = static_cast<float>(all / 32767);
@@ -405,15 +405,15 @@ bool is_fine(const Array& table) {
   return true;
 }
 
-struct ProductRule {
+struct LinearRule {
   std::string_view op;
   std::optional<Replacement> (*make)(Qdq& qdq, const Step& step, const std::optional<Quantized>& y);
 };
-constexpr ProductRule kProducts[] = {{"Conv", conv_into}, {"MatMul", matmul_into}, {"Gemm", gemm_into}};
+constexpr LinearRule kProducts[] = {{"Conv", conv_into}, {"MatMul", matmul_into}, {"Gemm", gemm_into}};
 
 // Quantizing to the output's scale before the function would round twice. So the linear operator produces
 // int16 at a much finer scale, and a table applies the function.
-Result<void> put_table_behind(Qdq& qdq, const ProductRule& rule, std::size_t product) {
+Result<void> put_table_behind(Qdq& qdq, const LinearRule& rule, std::size_t product) {
   const auto of = function_behind(qdq, product);
   const Step& step = qdq.program.steps[product];
   // Depthwise convolution into int16 is slower than convolution and function in float.
@@ -447,7 +447,7 @@ Result<void> run_functions(Program& program, const Resources& resources) {
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     if (qdq.edit.removed(i)) continue;
     const auto rule =
-        std::ranges::find_if(kProducts, [&](const ProductRule& one) { return is(program.steps[i], one.op); });
+        std::ranges::find_if(kProducts, [&](const LinearRule& one) { return is(program.steps[i], one.op); });
     if (rule != std::end(kProducts)) TRY(put_table_behind(qdq, *rule, i));
   }
   qdq.edit.done();

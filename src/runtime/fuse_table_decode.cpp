@@ -96,7 +96,7 @@ struct Tables {
 constexpr int kTableBits = 8;  // up to this width, codes index a table unless two lines do
 
 // Integers, signed or unsigned, lie on two lines; wide floats on one line per exponent.
-void shorten(Tables& tables, const ops::CodedWeight& weight, ThreadPool& pool) {
+void shorten(Tables& tables, const ops::StoredWeight& weight, ThreadPool& pool) {
   std::vector<formats::Code16> codes(static_cast<std::size_t>(weight.codec.count()));
   weight.codec.unpack(weight.codes, codes.data(), pool);
   std::vector<bool> used(tables.table.size());
@@ -118,7 +118,7 @@ void add_halved(Tables& tables, formats::ConstWords bits, std::int64_t group_siz
 }
 
 // Empty if groups need tables of their own that together have more entries than the weight.
-std::optional<Tables> tables_of(const ops::CodedWeight& weight, ThreadPool& pool) {
+std::optional<Tables> tables_of(const ops::StoredWeight& weight, ThreadPool& pool) {
   const kernels::TensorCodec& codec = weight.codec;
   const std::int64_t most = std::max<std::int64_t>(256, codec.count());
   Tables tables;
@@ -196,14 +196,14 @@ bool serves(const graph::Node& node, const Array& codes, const std::vector<Array
          same_bits(made, values.data<float>());
 }
 
-Result<Array> decoded(const ops::CodedWeight& weight, const Resources& resources) {
+Result<Array> decoded(const ops::StoredWeight& weight, const Resources& resources) {
   Array values = TRY(Array::make(*resources.memory, ElementType::float32, ops::Dims(std::span(weight.dims))));
   weight.codec.decode_packed(weight.codes, weight.parameters, values.mutable_data<float>(), resources.pool);
   return values;
 }
 
 // The codes in a separate run of bits each; empty if they are stored so already.
-Result<std::optional<Array>> codes_in_bits(const ops::CodedWeight& weight, const Resources& resources) {
+Result<std::optional<Array>> codes_in_bits(const ops::StoredWeight& weight, const Resources& resources) {
   if (weight.codec.packing() == formats::Packing::bits) return std::optional<Array>();
   std::vector<formats::Code16> codes(static_cast<std::size_t>(weight.codec.count()));
   weight.codec.unpack(weight.codes, codes.data(), resources.pool);
@@ -213,7 +213,7 @@ Result<std::optional<Array>> codes_in_bits(const ops::CodedWeight& weight, const
   return std::optional(std::move(made));
 }
 
-Result<void> replace(Program& program, Edit& edit, std::size_t step, const ops::CodedWeight& weight,
+Result<void> replace(Program& program, Edit& edit, std::size_t step, const ops::StoredWeight& weight,
                      const Resources& resources) {
   const Step& decode = program.steps[step];
   Array values = TRY(decoded(weight, resources));
@@ -245,7 +245,7 @@ Result<void> run(Program& program, const Resources& resources) {
     std::vector<const Array*> stored;
     for (const int slot : decode.inputs) stored.push_back(edit.constant(slot));
     if (stored.empty() || std::ranges::count(stored, nullptr) > 0) continue;
-    auto weight = ops::CodedWeight::of(ops::NodeAttributes(*decode.node), nullptr, stored);
+    auto weight = ops::StoredWeight::of(ops::NodeAttributes(*decode.node), nullptr, stored);
     if (!weight.ok()) return std::move(weight).error().within(decode.place);
     TRY(replace(program, edit, i, *weight, resources));
   }

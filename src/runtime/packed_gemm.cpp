@@ -12,8 +12,8 @@ const Step& step_at(const Program& program, int index) {
 
 }  // namespace
 
-int decode_of_product(const Program& program, const Edit& edit, const Step& product, std::string_view op,
-                      std::string_view domain) {
+int decode_of_matmul(const Program& program, const Edit& edit, const Step& product, std::string_view op,
+                     std::string_view domain) {
   if (!is(product, "MatMul") && !is(product, "Gemm")) return -1;
   if (graph::attribute_or(*product.node, "transA", std::int64_t{0}) != 0) return -1;
   return decode_of_weight(program, edit, product, op, domain);
@@ -31,14 +31,14 @@ int decode_of_weight(const Program& program, const Edit& edit, const Step& step,
   return index;
 }
 
-std::optional<kernels::TensorCodec> coded_weight(const Step& decode) {
-  auto codec = ops::CodedWeight::codec_of(ops::NodeAttributes(*decode.node), nullptr);
+std::optional<kernels::TensorCodec> stored_weight(const Step& decode) {
+  auto codec = ops::StoredWeight::codec_of(ops::NodeAttributes(*decode.node), nullptr);
   if (!codec.ok()) return std::nullopt;
   return std::move(*codec);
 }
 
-std::optional<kernels::TensorCodec> coded_matrix(const Step& decode) {
-  auto codec = coded_weight(decode);
+std::optional<kernels::TensorCodec> packed_matrix(const Step& decode) {
+  auto codec = stored_weight(decode);
   if (codec && *ops::NodeAttributes(*decode.node).integers("dims") != codec->grouping().dims)
     return std::nullopt;
   return codec;
@@ -48,15 +48,15 @@ bool transposed(const Step& product) {
   return graph::attribute_or(*product.node, "transB", std::int64_t{0}) != 0;
 }
 
-graph::Node coded_product(const Program& program, const Step& product, int decode, std::string_view name) {
+graph::Node packed_gemm_node(const Program& program, const Step& product, int decode, std::string_view name) {
   graph::Node node = graph::as_operator(*product.node, name, graph::kAnybit);
   for (const graph::Attribute& one : step_at(program, decode).node->attributes)
     node.attributes.push_back(one);
   return node;
 }
 
-Result<void> replace_product(const Program& program, Edit& edit, std::size_t product, int decode, int input,
-                             graph::Node node) {
+Result<void> replace_matmul(const Program& program, Edit& edit, std::size_t product, int decode, int input,
+                            graph::Node node) {
   const Step& step = program.steps[product];
   std::vector<int> inputs{input, step.inputs.size() > 2 ? step.inputs[2] : -1};
   const std::vector<int>& stored = step_at(program, decode).inputs;

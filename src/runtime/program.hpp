@@ -25,7 +25,7 @@ struct Shown {
 // written (runtime/variables.hpp). An input is settled if it depends on variables and constants only. A whole
 // step has only settled and constant inputs, so its outputs are cached; otherwise Descriptor::prepare's
 // result is.
-struct OfVariables {
+struct VariableCache {
   std::size_t number = 0;      // index among all such steps of a program and its inner programs
   std::vector<int> variables;  // behind the settled inputs: indices in Program::variables
   std::vector<bool> settled;   // by input: changes only when a variable is written
@@ -50,7 +50,7 @@ struct Step {
   std::vector<Inner> graphs;
   std::shared_ptr<const ops::Prepared> prepared;
   std::unique_ptr<bool[]> constant;  // by input
-  std::unique_ptr<OfVariables> of_variables;
+  std::unique_ptr<VariableCache> of_variables;
   // Convert inputs to plain layout although the operator takes any layout: the output is larger, and its
   // consumers want it plain.
   bool plain_inputs = false;

@@ -61,7 +61,7 @@ float Qdq::scale(const Quantized& of) const { return *edit.constant(of.scale)->d
 
 std::int64_t Qdq::zero(const Quantized& of) const { return ops::code_at(*edit.constant(of.zero_point), 0); }
 
-std::optional<ElementType> Qdq::told_by(int slot) const {
+std::optional<ElementType> Qdq::type_from_producer(int slot) const {
   if (const Array* array = edit.constant(slot)) return array->type();
   const int maker = edit.producer(slot);
   if (maker < 0)
@@ -85,7 +85,7 @@ ElementType Qdq::integers_in(int slot) {
   while (!found) {
     if (const auto known = integers_in_.find(slot); known != integers_in_.end()) {
       found = known->second;
-    } else if (found = told_by(slot); !found) {
+    } else if (found = type_from_producer(slot); !found) {
       passed.push_back(slot);
       slot = program.steps[static_cast<std::size_t>(edit.producer(slot))].inputs[0];
     }
@@ -149,7 +149,7 @@ Result<Quantized> Qdq::widened(Quantized of) {
 
 // Quantization is monotonic, so clamping quantized values to the quantized bounds equals the Relu or Clip
 // exactly.
-std::optional<ops::WholeRange> Qdq::codes_of_clamp(const Step& step, const Quantized& after) const {
+std::optional<ops::QuantizedRange> Qdq::codes_of_clamp(const Step& step, const Quantized& after) const {
   constexpr float kEndless = std::numeric_limits<float>::infinity();
   const auto bound = [&](std::size_t i, std::string_view name, float otherwise) -> std::optional<float> {
     if (is(step, "Relu")) return i == 1 ? 0.0F : otherwise;
@@ -165,7 +165,7 @@ std::optional<ops::WholeRange> Qdq::codes_of_clamp(const Step& step, const Quant
     return ops::quantized(static_cast<double>(x / scale(after)), static_cast<std::int32_t>(zero(after)),
                           ops::range_of(type_of(after.zero_point)));
   };
-  return ops::WholeRange{code(*low), code(*high)};
+  return ops::QuantizedRange{code(*low), code(*high)};
 }
 
 std::optional<Quantized> Qdq::from_quantizer(std::size_t step) {
@@ -193,7 +193,7 @@ std::optional<Quantized> Qdq::into(int slot) {
   if (!clamps) return found;
   const auto kept = codes_of_clamp(program.steps[between], *found);
   if (!kept) return std::nullopt;
-  const ops::WholeRange all = ops::range_of(type_of(found->zero_point));
+  const ops::QuantizedRange all = ops::range_of(type_of(found->zero_point));
   if (kept->low != all.low || kept->high != all.high) found->kept = kept;
   found->clamp = static_cast<int>(between);
   return found;

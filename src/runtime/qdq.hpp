@@ -20,7 +20,7 @@ struct Quantized {
   std::size_t step = 0;  // the QuantizeLinear or DequantizeLinear
   int clamp = -1;        // a Relu or Clip before the QuantizeLinear, which the fusion removes; -1: none
   // The integer range left by the clamp; empty if it clips nothing.
-  std::optional<ops::WholeRange> kept = {};
+  std::optional<ops::QuantizedRange> kept = {};
 };
 
 // The integer types that a fusion accepts.
@@ -67,12 +67,12 @@ class Qdq {
   const Resources& resources;
 
  private:
-  std::optional<ops::WholeRange> codes_of_clamp(const Step& step, const Quantized& after) const;
+  std::optional<ops::QuantizedRange> codes_of_clamp(const Step& step, const Quantized& after) const;
   // The integer type of a slot; undefined if no step before it determines it.
   ops::ElementType integers_in(int slot);
   // The integer type that the producer of a slot determines; empty if it passes on the type of its first
   // input.
-  std::optional<ops::ElementType> told_by(int slot) const;
+  std::optional<ops::ElementType> type_from_producer(int slot) const;
   // The output of a QuantizeLinear or the input of a DequantizeLinear. A missing zero point gets a slot.
   std::optional<Quantized> read(std::size_t step);
 

@@ -78,7 +78,7 @@ class Finder {
   }
 
   void add(Step& step, const Numbers& from, bool whole) {
-    auto about = std::make_unique<OfVariables>();
+    auto about = std::make_unique<VariableCache>();
     about->number = count_++;
     about->variables = from;
     about->whole = whole;
@@ -158,7 +158,7 @@ Variables::Variables(std::vector<std::string> names, std::vector<Array> values, 
   auto first = std::make_shared<Snapshot>();
   for (Array& one : values) first->push_back({std::make_shared<const Array>(std::move(one)), 0});
   now_ = std::move(first);
-  each_step_of_variables(program, [&](const OfVariables& step) {
+  each_step_of_variables(program, [&](const VariableCache& step) {
     for (const int one : step.variables) users_[static_cast<std::size_t>(one)].push_back(step.number);
   });
 }
@@ -200,7 +200,7 @@ void Variables::write(std::span<Write> writes) {
   now_ = std::move(next);
 }
 
-std::uint64_t Variables::version(const OfVariables& step, const Snapshot& values) {
+std::uint64_t Variables::version(const VariableCache& step, const Snapshot& values) {
   std::uint64_t last = 0;
   for (const int one : step.variables) last = std::max(last, values[static_cast<std::size_t>(one)].version);
   return last;
@@ -212,12 +212,12 @@ std::shared_ptr<const Variables::Made> Variables::made(std::size_t step, std::ui
   return made && made->version == version ? made : nullptr;
 }
 
-void Variables::keep(const OfVariables& step, std::shared_ptr<const Made> made) {
+void Variables::keep(const VariableCache& step, std::shared_ptr<const Made> made) {
   const std::lock_guard lock(mutex_);
   if (made->version == version(step, *now_)) kept_[step.number].made = std::move(made);
 }
 
-Result<void> Variables::count(const OfVariables& step, std::int64_t bytes, ops::Memory& memory) {
+Result<void> Variables::count(const VariableCache& step, std::int64_t bytes, ops::Memory& memory) {
   const std::lock_guard lock(mutex_);
   std::int64_t& counted = kept_[step.number].counted;
   if (bytes <= counted) return {};

@@ -53,13 +53,13 @@ class Variables {
   void write(std::span<Write> writes);
 
   // The version of a step's result for these values.
-  static std::uint64_t version(const OfVariables& step, const Snapshot& values);
+  static std::uint64_t version(const VariableCache& step, const Snapshot& values);
   // The cached result of that version; null if there is none.
   std::shared_ptr<const Made> made(std::size_t step, std::uint64_t version) const;
   // Ignored if a variable was written since.
-  void keep(const OfVariables& step, std::shared_ptr<const Made> made);
+  void keep(const VariableCache& step, std::shared_ptr<const Made> made);
   // Counts memory of the cached result that did not come from `memory`: once, since its size never changes.
-  Result<void> count(const OfVariables& step, std::int64_t bytes, ops::Memory& memory);
+  Result<void> count(const VariableCache& step, std::int64_t bytes, ops::Memory& memory);
 
  private:
   const std::vector<std::string> names_;

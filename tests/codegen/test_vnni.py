@@ -47,7 +47,7 @@ def case(number):
 @pytest.fixture(scope="module")
 def cases(tmp_path_factory):
     """{name: (input, output of the runtime)}, and the folder with the C files."""
-    folder, made = tmp_path_factory.mktemp("quads"), {}
+    folder, made = tmp_path_factory.mktemp("dot4_groups"), {}
     for number in range(2 * len(SHAPES)):
         model, x = case(number)
         expected = Executor(model, threads=1).run({"x": x})
@@ -59,7 +59,7 @@ def cases(tmp_path_factory):
 @pytest.mark.parametrize("options", [["-O0"], ["-O1", "-mavx2", "-mfma"], ["-O0", *VNNI], ["-O2", *VNNI]], ids=" ".join)
 def test_dot4_convolutions_are_bit_identical_to_the_runtime(cases, options):
     folder, made = cases
-    assert sum("quad_tile(quads" in (folder / f"{name}.c").read_text() for name in made) > 0.9 * len(made)
+    assert sum("dot4_tile(dot4_groups" in (folder / f"{name}.c").read_text() for name in made) > 0.9 * len(made)
     programs = compiled(list(made), folder, *options)
     for name, (x, expected) in made.items() if HAS_VNNI or VNNI[-1] not in options else ():
         np.testing.assert_array_equal(programs[name].run([x], expected)[0], expected[0], err_msg=name)
@@ -95,7 +95,7 @@ def test_dot4_gemms_are_bit_identical_to_the_runtime(tmp_path):
     for number in range(5 * len(PRODUCTS)):
         model, a = product(number)
         generate(model, tmp_path / f"product_{number}.c", (DEFAULT, PERFORMANCE)[number // 5 % 2])
-        assert "quad_panel(c" in (tmp_path / f"product_{number}.c").read_text()
+        assert "dot4_panel(c" in (tmp_path / f"product_{number}.c").read_text()
         made[f"product_{number}"] = a, Executor(model, threads=1).run({"a": a})
     for options in ["-O0"], ["-O0", "-mavx2", "-mfma"], ["-O1", *VNNI]:
         programs = compiled(list(made), tmp_path, *options)
@@ -122,7 +122,7 @@ def test_operands_beyond_8_bits_are_bit_identical_to_the_runtime(tmp_path, weigh
     model = model_of([node], {"x": x}, constants)
     expected = Executor(model, threads=1).run({"x": x})
     generate(model, tmp_path / "net.c", PERFORMANCE)
-    assert "quad_tile" not in (tmp_path / "net.c").read_text()
+    assert "dot4_tile" not in (tmp_path / "net.c").read_text()
     for options in [[], ["-mavx2"], *([VNNI] if HAS_VNNI else [])]:
         program = Program(compile_shared(tmp_path / "net.c", tmp_path / f"{len(options)}.so", *options), "net")
         np.testing.assert_array_equal(program.run([x], expected)[0], expected[0])

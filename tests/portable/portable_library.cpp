@@ -155,11 +155,11 @@ EXPORT const char* portable_quantize_model(const char* text, const std::int64_t*
   const formats::Dims known = dims_of(dims, std::max(rank, 0));
   return keep(quantize_model(text, rank < 0 ? nullptr : &known, opset), length);
 }
-EXPORT const char* portable_decode_model(const char* text, const std::int64_t* coded, int coded_rank,
+EXPORT const char* portable_decode_model(const char* text, const std::int64_t* coded, int packed_rank,
                                          const std::int64_t* dims, int rank, const float* values,
                                          const std::uint8_t* codes, std::int64_t opset, float* out,
                                          std::size_t* length) {
-  return keep(decode_model(text, dims_of(coded, coded_rank), dims_of(dims, rank), values, codes, opset, out),
+  return keep(decode_model(text, dims_of(coded, packed_rank), dims_of(dims, rank), values, codes, opset, out),
               length);
 }
 EXPORT int portable_quantize(const char* text, const std::int64_t* dims, int rank, const float* values,

@@ -72,7 +72,7 @@ PORTABLE = ("add", "matmul", "linear", "linear_matmul", "conv2d", "depthwise", "
 MADE = ("add", "relu")  # kinds whose outputs go through the format, too: their floats are exact
 
 
-def summed_axis(kind, input):
+def reduction_axis(kind, input):
     op = KINDS[kind][0]
     if op in ("Conv", "ConvTranspose"):
         return -1 if "depthwise" in kind else 1
@@ -118,7 +118,7 @@ def net(kinds, scheme=None, seed=0):
             names.append(f"{kind}.x{i}")
             x = (rng.standard_normal(shape) * np.exp2(rng.integers(-3, 3, shape[-1]))).astype(np.float32)
             inputs.append(helper.make_tensor_value_info(names[-1], TensorProto.FLOAT, shape))
-            feeds[names[-1]] = through(scheme, x, False, summed_axis(kind, i)) if scheme else x
+            feeds[names[-1]] = through(scheme, x, False, reduction_axis(kind, i)) if scheme else x
         for i, (shape, axis) in weights.items():
             names.append(f"{kind}.w{i}")
             w = rng.standard_normal(shape).astype(np.float32) * 0.6

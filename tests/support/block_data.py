@@ -9,10 +9,10 @@ HUGE = np.array([3e38, -3e38, 3.4028235e38, -3.4028235e38, 1.7014118e38, -1.7014
 def near_powers_of_two(rng, n):
     base = np.ldexp(np.float32(1), rng.integers(-149, 128, n)).astype(np.float32)
     bits = base.view(np.uint32) + rng.integers(-1, 2, n).astype(np.uint32)
-    return with_signs(rng, np.clip(bits, 0, 0x7F7FFFFF).astype(np.uint32).view(np.float32))
+    return with_binary(rng, np.clip(bits, 0, 0x7F7FFFFF).astype(np.uint32).view(np.float32))
 
 
-def with_signs(rng, x):
+def with_binary(rng, x):
     return np.where(rng.integers(0, 2, x.size) == 1, -x, x).astype(np.float32)
 
 
@@ -24,7 +24,7 @@ def random_bits(rng, n):
 def narrow_bits(rng, n):
     """Random significands with few set bits in neighbouring binades: ties and carries."""
     significand = rng.integers(2**11, 2**12, n) / 2.0**11
-    return with_signs(rng, np.ldexp(significand, rng.integers(-6, 7, n) + int(rng.integers(-100, 100))).astype(np.float32))
+    return with_binary(rng, np.ldexp(significand, rng.integers(-6, 7, n) + int(rng.integers(-100, 100))).astype(np.float32))
 
 
 def just_below_a_power_of_two(rng, n):
@@ -41,12 +41,12 @@ def dyadic(rng, n):
 
 
 FINITE = {
-    "zeros": lambda rng, n: with_signs(rng, np.zeros(n, np.float32)),
+    "zeros": lambda rng, n: with_binary(rng, np.zeros(n, np.float32)),
     "normal": lambda rng, n: rng.normal(size=n).astype(np.float32),
     "small_normal": lambda rng, n: (rng.normal(size=n) * 1e-3).astype(np.float32),
     "tiny": lambda rng, n: rng.choice(TINY, n),
-    "subnormal": lambda rng, n: with_signs(rng, rng.integers(0, 2**23, n).astype(np.uint32).view(np.float32)),
-    "few_subnormal": lambda rng, n: with_signs(rng, rng.integers(0, 40, n).astype(np.uint32).view(np.float32)),
+    "subnormal": lambda rng, n: with_binary(rng, rng.integers(0, 2**23, n).astype(np.uint32).view(np.float32)),
+    "few_subnormal": lambda rng, n: with_binary(rng, rng.integers(0, 40, n).astype(np.uint32).view(np.float32)),
     "huge": lambda rng, n: rng.choice(HUGE, n),
     "huge_and_tiny": lambda rng, n: rng.choice(np.concatenate([HUGE, TINY]), n),
     "powers": near_powers_of_two,

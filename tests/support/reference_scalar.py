@@ -27,7 +27,7 @@ def floor_log2(v):
     return e if power(e) <= v else e - 1
 
 
-def round_to_whole(t, mode="half_even", noise=0):
+def round_to_integral(t, mode="half_even", noise=0):
     below = math.floor(t)
     rest = t - below
     if mode == "toward_zero":
@@ -45,7 +45,7 @@ def round_to_whole(t, mode="half_even", noise=0):
 def significant(v, digits, lowest=-149):
     """A positive Fraction rounded to so many binary digits, none below 2^lowest."""
     unit = power(max(floor_log2(v) - digits + 1, lowest))
-    return round_to_whole(v / unit) * unit
+    return round_to_integral(v / unit) * unit
 
 
 def float32(v):
@@ -84,7 +84,7 @@ class Grid:
         i = bisect.bisect_right(self.magnitudes, abs(v))
         last = self.magnitudes[-1]
         step = self.magnitudes[i] - self.magnitudes[i - 1] if i < len(self.magnitudes) else self.beyond
-        magnitude = abs(round_to_whole(v / step, mode, noise)) * step
+        magnitude = abs(round_to_integral(v / step, mode, noise)) * step
         return (None, "overflow") if magnitude > last else (magnitude, None)
 
 
@@ -149,7 +149,7 @@ class E8m0:
         code = 255
         if not math.isinf(x):
             k = floor_log2(Fraction(x))
-            code = max(0, k + 127 + (round_to_whole(Fraction(x) / power(k), mode, noise) == 2))
+            code = max(0, k + 127 + (round_to_integral(Fraction(x) / power(k), mode, noise) == 2))
         return 254 if code == 255 and self.saturate else code
 
     def value(self, code, words):
@@ -237,7 +237,7 @@ class Affine:
             return self.within(s, steps), middle
         quotient = float32(low / s)
         zero = min(max(self.low - Fraction(quotient), self.low), self.high)
-        zero_point = round_to_whole(zero)
+        zero_point = round_to_integral(zero)
         return self.within(s, max(self.high - zero_point, zero_point - self.low)), zero_point
 
     def words(self, xs):
@@ -263,7 +263,7 @@ class Affine:
             if math.isinf(quotient):
                 q = self.high if quotient > 0 else self.low
             else:
-                q = round_to_whole(Fraction(quotient), mode, noise) + zero_point
+                q = round_to_integral(Fraction(quotient), mode, noise) + zero_point
         return min(max(q, self.low), self.high) % 2**self.bits
 
     def value(self, code, words):
@@ -310,7 +310,7 @@ class Fixed:
         if math.isinf(x):
             q = self.high if x > 0 else self.low
         else:
-            q = round_to_whole(Fraction(x) * power(self.places(words)), mode, noise)
+            q = round_to_integral(Fraction(x) * power(self.places(words)), mode, noise)
         return min(max(q, self.low), self.high) % 2**self.width
 
     def value(self, code, words):

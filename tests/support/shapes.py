@@ -197,7 +197,7 @@ def untold_codes(n):
                  constants=[constant("s", np.float32(0.1)), constant("z", np.int8(0))])
 
 
-def functions_behind_products(n):
+def functions_after_linear(n):
     """Products of codes with a function before they are quantized again: each is tried as a table."""
     def make(i, a, b):
         return [helper.make_node("DequantizeLinear", [a if i else "q", "s", "z"], [f"d{i}"]),
@@ -241,7 +241,7 @@ def product_fan(n):
                  constants=[constant("w", np.eye(WIDTH, dtype=np.float32)), constant("b", np.ones(WIDTH, np.float32))])
 
 
-def moves_between_products(n):
+def passes_between_linear(n):
     """All that is moved shares one scale."""
     n -= n % 2
     nodes = [helper.make_node("MatMul", ["x", "w"], ["m0"])]
@@ -291,8 +291,8 @@ def loop_fan(n):
 
 SHAPES = [identity_chain, relu_chain, add_chain, relu_fan, wide_concat, conv_chain, many_initializers, many_outputs,
           many_inputs, qdq_chain, if_fan, nested_if, function_calls, transpose_chain, reshape_chain, constant_chain,
-          concat_chain, same_names, shape_chain, quantized_moves, untold_codes, functions_behind_products,
-          convs_used_twice, shared_half, product_fan, moves_between_products, weights_as_inputs,
+          concat_chain, same_names, shape_chain, quantized_moves, untold_codes, functions_after_linear,
+          convs_used_twice, shared_half, product_fan, passes_between_linear, weights_as_inputs,
           graphs_that_share_names, loop_fan]
 
 # What is asked of each: {m} the model, {q} the model quantized to int8, {o} an output, {c} samples.

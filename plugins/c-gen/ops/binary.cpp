@@ -17,7 +17,7 @@ constexpr std::string_view kPythonRest =
 constexpr std::string_view kRealRest =
     "fmod$f(a, b) != 0 && (fmod$f(a, b) < 0) != (b < 0) ? fmod$f(a, b) + b : fmod$f(a, b)";
 
-constexpr Pair kPairs[] = {
+constexpr Pair kBinary[] = {
     {"Add", "a + b", "($T)(($U)a + ($U)b)"},
     {"And", "", "", "a && b", true},
     {"BitwiseAnd", "", "a & b"},
@@ -81,7 +81,7 @@ void fold(Node& node, const std::string& expression, std::string_view last = "a"
 
 std::string_view expression_of(const Node& node) {
   const Value& in = node.in(0);
-  for (const Pair& pair : kPairs) {
+  for (const Pair& pair : kBinary) {
     if (pair.op != node.op()) continue;
     std::string_view text = is_real(in) ? pair.real : is_unsigned(in) ? pair.natural : pair.whole;
     if (is_boolean(in) && !pair.boolean) text = "";
@@ -111,7 +111,8 @@ void emit_shift(Node& node) {
   fold(node, fmt::format("b >= {} ? 0 : (uint64_t)a {} b", node.in(0).info().bits, sign));
 }
 
-constexpr std::string_view kWholePower = R"(static uint64_t whole_power(uint64_t base, uint64_t exponent) {
+constexpr std::string_view kIntegerPower =
+    R"(static uint64_t integer_power(uint64_t base, uint64_t exponent) {
   uint64_t result = 1;
   for (; exponent > 0; exponent >>= 1) {
     if (exponent & 1) result *= base;
@@ -139,8 +140,8 @@ void emit_pow(Node& node) {
     } else if (is_real(by)) {
       text = "pow((double)a, (double)b)";
     } else {
-      node.helper("whole_power", kWholePower);
-      text = "whole_power((uint64_t)a, (uint64_t)b)";
+      node.helper("integer_power", kIntegerPower);
+      text = "integer_power((uint64_t)a, (uint64_t)b)";
       const std::string_view inverse =
           is_unsigned(base) ? "a == 1" : "a == 1 ? 1 : a == -1 ? (b % 2 ? -1 : 1) : 0";
       if (!is_unsigned(by)) text = fmt::format("b < 0 ? (uint64_t)({}) : {}", inverse, text);
@@ -161,7 +162,7 @@ void emit_where(Node& node) {
 
 std::vector<Descriptor> all_descriptors() {
   std::vector<Descriptor> all;
-  for (const Pair& pair : kPairs) {
+  for (const Pair& pair : kBinary) {
     const auto emit = pair.op == "Mod" ? emit_mod : pair.op == "Mean" ? emit_mean : emit_pair;
     all.push_back({pair.op, "", emit, InPlace::yes});
   }

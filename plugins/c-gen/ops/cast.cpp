@@ -5,7 +5,7 @@ namespace anybit::cgen {
 namespace {
 
 // Conversions that are undefined in C follow the runtime: saturate to 64 bits, then truncate.
-constexpr std::string_view kWhole = R"(static int64_t whole_of$f($T number) {
+constexpr std::string_view kInteger = R"(static int64_t to_integral$f($T number) {
   if (number != number) return 0;
   if (number >= 9223372036854775808.0$f) return INT64_MAX;
   return number < -9223372036854775808.0$f ? INT64_MIN : (int64_t)number;
@@ -26,8 +26,9 @@ void emit_cast(Node& node) {
     text = "x != 0";
   } else if (is_integer(out) && is_real(in)) {
     const bool natural = out.type == Element::uint64;
-    node.helper(typed(natural ? "natural_of$f" : "whole_of$f", in), typed(natural ? kNatural : kWhole, in));
-    text = typed(natural ? "natural_of$f(x)" : "whole_of$f(x)", in);
+    node.helper(typed(natural ? "natural_of$f" : "to_integral$f", in),
+                typed(natural ? kNatural : kInteger, in));
+    text = typed(natural ? "natural_of$f(x)" : "to_integral$f(x)", in);
   } else if (is_real(out) && computed(in) != computed(out)) {
     text = fmt::format("({})x", computed(out));
   }

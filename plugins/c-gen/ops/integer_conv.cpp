@@ -19,8 +19,8 @@ std::vector<T> for_channels(const Node& node, std::vector<T> numbers, std::int64
   return numbers;
 }
 
-std::vector<std::int32_t> whole_for_channels(const Node& node, std::size_t i, std::int64_t count,
-                                             std::string_view what) {
+std::vector<std::int32_t> integer_for_channels(const Node& node, std::size_t i, std::int64_t count,
+                                               std::string_view what) {
   std::vector<std::int32_t> numbers{0};
   if (node.has(i)) {
     numbers.clear();
@@ -73,9 +73,9 @@ IntegerConv read(Node& node, std::size_t x_zero, std::size_t w, std::size_t w_ze
   conv.known_zero = zero;
   conv.x_zero = zero ? literal(*zero) : node.x(x_zero) + "[0]";
   const std::int64_t all = weight.dims[0];
-  conv.w_zero = whole_for_channels(node, w_zero, all, "the weights' zero points");
+  conv.w_zero = integer_for_channels(node, w_zero, all, "the weights' zero points");
   if (quantized) {
-    conv.bias = whole_for_channels(node, 8, all, "the bias");
+    conv.bias = integer_for_channels(node, 8, all, "the bias");
     conv.y_zero = node.integer_in(7, "the result's zero point", 0);
     const double x_scale = node.float_in(1, "the scale", 1),
                  y_scale = node.float_in(6, "the result's scale", 1);
@@ -106,7 +106,7 @@ bool is_product(const IntegerConv& conv) {
 
 void emit_product(Node& node, const IntegerConv& conv) {
   using By = Term::By;
-  WholeProduct product{.a = conv.x, .b = conv.w, .trans_b = true};
+  IntegerGemmWork product{.a = conv.x, .b = conv.w, .trans_b = true};
   product.a_type = node.in(conv.x).type;
   product.m = conv.batch;
   product.n = conv.outputs;
@@ -121,7 +121,7 @@ void emit_product(Node& node, const IntegerConv& conv) {
     for (const std::int32_t one : conv.bias)
       product.largest_bias = std::max(product.largest_bias, std::abs(std::int64_t{one}));
   }
-  emit_whole_product(node, product);
+  emit_integer_gemm(node, product);
 }
 
 void emit(Node& node, const IntegerConv& conv) {

@@ -54,7 +54,7 @@ void emit_product(Node& node, const Product& p) {
 }
 
 void emit_gemm(Node& node) {
-  if (emit_coded_product(node)) return;
+  if (emit_packed_gemm(node)) return;
   const Value &a = node.in(0), &b = node.in(1), &out = node.out();
   const bool turned_a = node.flag("transA"), turned_b = node.flag("transB");
   Product p{out.dims[0], out.dims[1], a.dims[turned_a ? 0 : 1], node.x(0), "", node.y(), {}, {}};
@@ -127,7 +127,7 @@ void emit_batches(Node& node, float alpha, bool turned_a, bool turned_b) {
 }
 
 void emit_matmul(Node& node) {
-  if (!emit_coded_product(node)) emit_batches(node, 1, false, false);
+  if (!emit_packed_gemm(node)) emit_batches(node, 1, false, false);
 }
 
 void emit_fused_matmul(Node& node) {

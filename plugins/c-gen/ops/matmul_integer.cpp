@@ -70,8 +70,8 @@ Term factor(Node& node, std::size_t a, std::size_t b, double divisor, std::int64
   return {fmt::format("{}[row * {} + column]", array, columns), By::row};
 }
 
-WholeProduct product_of(Node& node, std::size_t b, std::size_t a_zero, std::size_t b_zero) {
-  WholeProduct product{.a = 0, .b = b};
+IntegerGemmWork product_of(Node& node, std::size_t b, std::size_t a_zero, std::size_t b_zero) {
+  IntegerGemmWork product{.a = 0, .b = b};
   if (node.op() == "QGemm") {  // attributes of other operators are ignored
     product.trans_a = node.flag("transA");
     product.trans_b = node.flag("transB");
@@ -84,24 +84,24 @@ WholeProduct product_of(Node& node, std::size_t b, std::size_t a_zero, std::size
   return product;
 }
 
-void matmul_integer(Node& node) { emit_whole_product(node, product_of(node, 1, 2, 3)); }
+void matmul_integer(Node& node) { emit_integer_gemm(node, product_of(node, 1, 2, 3)); }
 
-Term factor_of(Node& node, const WholeProduct& product, std::size_t a_scale, std::size_t b_scale,
+Term factor_of(Node& node, const IntegerGemmWork& product, std::size_t a_scale, std::size_t b_scale,
                double divisor) {
   return factor(node, a_scale, b_scale, divisor, rows_of(node.in(product.a), product.trans_a),
                 columns_of(node.in(product.b), product.trans_b));
 }
 
 void qlinear_matmul(Node& node) {
-  WholeProduct product = product_of(node, 3, 2, 5);
+  IntegerGemmWork product = product_of(node, 3, 2, 5);
   product.y_zero = node.integer_in(7, "the result's zero point", 0);
   product.factor =
       factor_of(node, product, 1, 4, static_cast<double>(node.float_in(6, "the result's scale", 1)));
-  emit_whole_product(node, product);
+  emit_integer_gemm(node, product);
 }
 
 void qgemm(Node& node) {
-  WholeProduct product = product_of(node, 3, 2, 5);
+  IntegerGemmWork product = product_of(node, 3, 2, 5);
   const std::int64_t rows = node.out().dims[0], columns = node.out().dims[1];
   if (node.has(6)) {
     for (const std::int64_t one : node.integers_in(6, "the bias"))
@@ -120,21 +120,21 @@ void qgemm(Node& node) {
   const double scale = codes ? static_cast<double>(node.float_in(7, "the result's scale", 1)) : 1.0;
   product.y_zero = codes ? node.integer_in(8, "the result's zero point", 0) : 0;
   product.factor = factor_of(node, product, 1, 4, scale / alpha);
-  emit_whole_product(node, product);
+  emit_integer_gemm(node, product);
 }
 
 void matmul_integer_to_float(Node& node) {
-  WholeProduct product = product_of(node, 1, 4, 5);
+  IntegerGemmWork product = product_of(node, 1, 4, 5);
   product.factor = factor_of(node, product, 2, 3, 1);
   product.addend = term(node, 6, By::column, columns_of(node.in(1), false));
-  emit_whole_product(node, product);
+  emit_integer_gemm(node, product);
 }
 
 void dynamic_quantize_matmul(Node& node) {
   const Value& a = node.in(0);
   if (a.type != Element::float32) node.refuse("unsupported type {}", a.info().name);
   need_dynamic_quantize(node);
-  WholeProduct product{.a = 0, .b = 1};
+  IntegerGemmWork product{.a = 0, .b = 1};
   const std::int64_t columns = columns_of(node.in(1), false);
   product.a_codes = node.scratch("uint8_t", a.count());
   product.a_zero = {"zero"};
@@ -145,7 +145,7 @@ void dynamic_quantize_matmul(Node& node) {
   node.line("float scale;");
   node.line("const int32_t zero = dynamic_quantize({}, {}, {}, &scale);", node.x(0), product.a_codes,
             a.count());
-  emit_whole_product(node, product);
+  emit_integer_gemm(node, product);
 }
 
 }  // namespace

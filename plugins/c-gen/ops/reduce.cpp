@@ -10,8 +10,8 @@ namespace {
 // `s` is the accumulator, of type $A: $T, or for sums of integers $U, which wraps. $n elements are reduced.
 struct Reduction {
   std::string_view op, first, step, last = "s";
-  std::string_view whole_step = step;  // for integers; empty: unsupported
-  bool wraps = true;                   // integers: computed in $U
+  std::string_view integer_step = step;  // for integers; empty: unsupported
+  bool wraps = true;                     // integers: computed in $U
 };
 
 constexpr Reduction kReductions[] = {
@@ -72,20 +72,20 @@ void emit_reduction(Node& node) {
   const Value& in = node.in(0);
   const auto* row = std::ranges::find(kReductions, node.op(), &Reduction::op);
   const bool real = is_real(in);
-  if (!real && row->whole_step.empty()) node.refuse("unsupported input type {}", in.info().name);
+  if (!real && row->integer_step.empty()) node.refuse("unsupported input type {}", in.info().name);
   const Loops loops = loops_of(node);
-  const bool whole_mean = !real && row->op == "ReduceMean";  // 64-bit sums
+  const bool integer_mean = !real && row->op == "ReduceMean";  // 64-bit sums
   std::string type(!real && row->wraps ? wrapping(in) : computed(in));
-  if (whole_mean) type = is_unsigned(in) ? "uint64_t" : "int64_t";
-  std::string_view step = real ? row->step : row->whole_step, last = row->last;
-  if (whole_mean) last = loops.count > 0 ? "s / ($A)$n" : "0";
+  if (integer_mean) type = is_unsigned(in) ? "uint64_t" : "int64_t";
+  std::string_view step = real ? row->step : row->integer_step, last = row->last;
+  if (integer_mean) last = loops.count > 0 ? "s / ($A)$n" : "0";
   if (!real && row->op == "ReduceL1" && is_unsigned(in)) step = "s += ($A)x";
   const auto text = [&](std::string_view what) {
     return typed(
         what, in,
         {{"low", lowest(in)},
          {"high", largest(in)},
-         {"n", whole_mean ? fmt::format("{}", loops.count) : number(in, static_cast<double>(loops.count))},
+         {"n", integer_mean ? fmt::format("{}", loops.count) : number(in, static_cast<double>(loops.count))},
          {"A", type}});
   };
   loops.outer.open(node);

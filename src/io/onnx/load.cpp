@@ -38,7 +38,7 @@ Result<graph::Model> parse(const Bytes& bytes, const std::string& folder, const 
   graph::Model model = TRY(take_model(message, {bytes, set_aside, external}));
   model.sources = std::move(external).take_sources();
   graph::open_unknown_dims(model);
-  graph::rename_hiding(model);
+  graph::rename_shadowing(model);
   graph::number_repeated_names(model);
   TRY(graph::verify(model, options.limits));
   for (const auto& source : model.sources) TRY(source->intact());

@@ -29,17 +29,17 @@ namespace HWY_NAMESPACE {
 class AffineElement {
  public:
   explicit AffineElement(const AffineGroup& group) : group_(group) {}
-  HWY_INLINE VI Whole(VF quotient) const {
+  HWY_INLINE VI Integer(VF quotient) const {
     const DF d;
     const VF number = hn::IfThenElseZero(hn::Eq(quotient, quotient), quotient);  // NaN becomes zero
     const VF low = hn::Set(d, static_cast<float>(group_.lowest)),
              high = hn::Set(d, static_cast<float>(group_.highest));
     return hn::NearestInt(hn::Min(hn::Max(number, low), high));
   }
-  HWY_INLINE VF Round(VF quotient) const { return hn::ConvertTo(DF(), Whole(quotient)); }
+  HWY_INLINE VF Round(VF quotient) const { return hn::ConvertTo(DF(), Integer(quotient)); }
   HWY_INLINE VU Code(VF quotient) const {
     const DI di;
-    const VI shifted = hn::Add(Whole(quotient), hn::Set(di, group_.zero_point));
+    const VI shifted = hn::Add(Integer(quotient), hn::Set(di, group_.zero_point));
     return hn::BitCast(DU(), hn::And(shifted, hn::Set(di, (1 << group_.bits) - 1)));
   }
 
@@ -109,7 +109,7 @@ HWY_EXPORT(DecodeAffine);
 HWY_EXPORT(RangeAffine);
 
 // Both families; a group's words give its AffineGroup.
-class WholeNumberKernel : public GroupKernel {
+class IntegerKernel : public GroupKernel {
  public:
   void quantize(const Groups& shape, const float* x, const std::uint32_t* words, const std::uint32_t*,
                 float* out) const final {
@@ -141,7 +141,7 @@ class WholeNumberKernel : public GroupKernel {
   }
 };
 
-class AffineKernel final : public WholeNumberKernel {
+class AffineKernel final : public IntegerKernel {
  public:
   explicit AffineKernel(std::shared_ptr<const formats::Codec> codec, const formats::AffineCodec& affine)
       : codec_(std::move(codec)), affine_(affine) {}
@@ -172,7 +172,7 @@ class AffineKernel final : public WholeNumberKernel {
 };
 
 // Fixed point with given fraction bits: dividing by a power of two is exact.
-class FixedKernel final : public WholeNumberKernel {
+class FixedKernel final : public IntegerKernel {
  public:
   explicit FixedKernel(const AffineGroup& group) : group_(group) {}
   void choose(const Groups&, const float*, std::uint32_t*) const override {}

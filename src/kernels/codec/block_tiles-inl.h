@@ -63,7 +63,7 @@ class FiniteMinifloat {
 // Integers; the step is part of the factor that values are multiplied by beforehand.
 class FiniteSignMagnitude {
  public:
-  explicit FiniteSignMagnitude(const WholeConstants& c)
+  explicit FiniteSignMagnitude(const IntegerConstants& c)
       : sign_shift_(std::countl_zero(c.sign_code)), highest_(hn::Set(DF(), c.highest)) {}
   HWY_INLINE VF Round(VF x) const { return hn::CopySignToAbs(hn::Sub(Sum(x), hn::Set(DF(), 0x1p23f)), x); }
   HWY_INLINE VU Code(VF x) const {
@@ -79,7 +79,7 @@ class FiniteSignMagnitude {
 
 class FiniteTwosComplement {
  public:
-  explicit FiniteTwosComplement(const WholeConstants& c)
+  explicit FiniteTwosComplement(const IntegerConstants& c)
       : lowest_(hn::Set(DF(), c.lowest)), highest_(hn::Set(DF(), c.highest)), mask_(hn::Set(DU(), c.mask)) {}
   HWY_INLINE VF Round(VF x) const { return hn::Sub(Sum(x), hn::Set(DF(), 0x1.8p23f)); }
   HWY_INLINE VU Code(VF x) const { return hn::And(hn::BitCast(DU(), Sum(x)), mask_); }

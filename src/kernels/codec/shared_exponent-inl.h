@@ -19,9 +19,9 @@ namespace anybit::kernels {
 namespace HWY_NAMESPACE {
 
 // Integers in two's complement or sign-magnitude. NaN becomes zero.
-class WholeElement {
+class IntegerElement {
  public:
-  explicit WholeElement(const WholeConstants& c)
+  explicit IntegerElement(const IntegerConstants& c)
       : signed_magnitude_(c.sign_code != 0),
         units_(hn::Set(DF(), c.units)),
         lowest_(hn::Set(DF(), c.lowest)),
@@ -31,13 +31,13 @@ class WholeElement {
 
   HWY_INLINE VF Round(VF x) const {
     const VF number = Number(x);
-    const VF value = hn::ConvertTo(DF(), Whole(number));
+    const VF value = hn::ConvertTo(DF(), Integer(number));
     return signed_magnitude_ ? hn::CopySign(value, number) : value;
   }
   HWY_INLINE VU Code(VF x) const {
     const DU du;
     const VF number = Number(x);
-    const VI whole = Whole(number);
+    const VI whole = Integer(number);
     if (!signed_magnitude_) return hn::And(hn::BitCast(du, whole), mask_);
     const VI signs = hn::BroadcastSignBit(hn::BitCast(DI(), number));
     return hn::Or(hn::BitCast(du, hn::Abs(whole)), hn::And(hn::BitCast(du, signs), sign_code_));
@@ -45,7 +45,7 @@ class WholeElement {
 
  private:
   HWY_INLINE VF Number(VF x) const { return hn::IfThenElseZero(hn::Eq(x, x), x); }
-  HWY_INLINE VI Whole(VF number) const {
+  HWY_INLINE VI Integer(VF number) const {
     return hn::NearestInt(hn::Min(hn::Max(hn::Mul(number, units_), lowest_), highest_));
   }
   bool signed_magnitude_;
@@ -54,9 +54,9 @@ class WholeElement {
 };
 
 // Decodes integers, in units.
-class WholeDecoder {
+class IntegerDecoder {
  public:
-  explicit WholeDecoder(const WholeConstants& c)
+  explicit IntegerDecoder(const IntegerConstants& c)
       : signed_magnitude_(c.sign_code != 0),
         shift_(std::countl_zero(signed_magnitude_ ? c.sign_code : c.mask)),
         sign_code_(hn::Set(DI(), static_cast<std::int32_t>(c.sign_code))) {}

@@ -51,7 +51,7 @@ struct TileRule {
 };
 
 // Elements that are integers.
-struct WholeConstants {
+struct IntegerConstants {
   float units = 1;  // per value of 1
   float lowest = 0, highest = 0;
   std::uint32_t mask = 0;       // of a two's complement code

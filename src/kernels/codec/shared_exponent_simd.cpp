@@ -18,7 +18,7 @@ namespace anybit::kernels {
 struct BlockElements {
   enum class Kind { minifloat, whole, log } kind = Kind::minifloat;
   MinifloatConstants minifloat;
-  WholeConstants whole;
+  IntegerConstants whole;
   formats::LogLayout log;
   SharedExponent scale;
   TileRule tiles;
@@ -36,7 +36,7 @@ HWY_INLINE std::size_t WithElement(const BlockElements& e, const Body& body) {
     case BlockElements::Kind::minifloat:
       return body(MinifloatElement(e.minifloat));
     case BlockElements::Kind::whole:
-      return body(WholeElement(e.whole));
+      return body(IntegerElement(e.whole));
     case BlockElements::Kind::log:
       break;
   }
@@ -61,7 +61,7 @@ HWY_INLINE std::size_t WithDecoder(const BlockElements& e, const Body& body) {
     case BlockElements::Kind::minifloat:
       return WithMinifloatDecoder(e.minifloat, body);
     case BlockElements::Kind::whole:
-      return body(WholeDecoder(e.whole));
+      return body(IntegerDecoder(e.whole));
     case BlockElements::Kind::log:
       break;
   }

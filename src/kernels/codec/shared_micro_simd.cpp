@@ -12,7 +12,7 @@ namespace anybit::kernels {
 // Shared microexponents: sign-magnitude, in steps of 2^(E - bits), or half of that where the bit of a pair is
 // set.
 struct MicroConstants {
-  WholeConstants element;
+  IntegerConstants element;
   int bits = 0;
   TileRule tiles;
   static bool reaches(int e) { return e >= -125 && e <= 127; }
@@ -32,8 +32,8 @@ HWY_INLINE VU PairBits() {
 
 // Calls vector(values, mask of finer pairs, i) along a block; the last vector is padded with zeros.
 template <class Vector>
-HWY_INLINE void AlongPairs(const float* x, std::size_t n, const std::uint32_t* shifts, VU pair_bits,
-                           const Vector& vector) {
+HWY_INLINE void AlongBinary(const float* x, std::size_t n, const std::uint32_t* shifts, VU pair_bits,
+                            const Vector& vector) {
   const DF d;
   const DU du;
   const auto finer = [&](std::size_t i) HWY_ATTR {
@@ -52,7 +52,7 @@ HWY_INLINE void AlongPairs(const float* x, std::size_t n, const std::uint32_t* s
 std::size_t RoundMicro(const MicroConstants& c, const Groups& shape, std::size_t g, const float* x,
                        const std::uint32_t* words, float* out) {
   const DF d;
-  const WholeElement element(c.element);
+  const IntegerElement element(c.element);
   const VU pair_bits = PairBits();
   const std::size_t lanes = hn::Lanes(d);
   for (; g < shape.groups; ++g) {
@@ -62,19 +62,19 @@ std::size_t RoundMicro(const MicroConstants& c, const Groups& shape, std::size_t
     const VF coarse_post = hn::Set(d, formats::power_of_two(e - c.bits));
     const VF fine_post = hn::Set(d, formats::power_of_two(e - c.bits - 1));
     float* to = out + g * shape.size;
-    AlongPairs(x + g * shape.size, shape.size, words + g * shape.stride + 1, pair_bits,
-               [&](VF v, auto finer, std::size_t i, std::size_t n) HWY_ATTR {
-                 const VF scaled = hn::Mul(v, hn::IfThenElse(finer, fine_pre, coarse_pre));
-                 const VF made =
-                     hn::Mul(element.Round(scaled), hn::IfThenElse(finer, fine_post, coarse_post));
-                 if (n == lanes) {
-                   hn::StoreU(made, d, to + i);
-                 } else {
-                   HWY_ALIGN float buffer[hn::MaxLanes(d)];
-                   hn::Store(made, d, buffer);
-                   std::memcpy(to + i, buffer, n * sizeof(float));
-                 }
-               });
+    AlongBinary(x + g * shape.size, shape.size, words + g * shape.stride + 1, pair_bits,
+                [&](VF v, auto finer, std::size_t i, std::size_t n) HWY_ATTR {
+                  const VF scaled = hn::Mul(v, hn::IfThenElse(finer, fine_pre, coarse_pre));
+                  const VF made =
+                      hn::Mul(element.Round(scaled), hn::IfThenElse(finer, fine_post, coarse_post));
+                  if (n == lanes) {
+                    hn::StoreU(made, d, to + i);
+                  } else {
+                    HWY_ALIGN float buffer[hn::MaxLanes(d)];
+                    hn::Store(made, d, buffer);
+                    std::memcpy(to + i, buffer, n * sizeof(float));
+                  }
+                });
   }
   return g;
 }
@@ -82,7 +82,7 @@ std::size_t RoundMicro(const MicroConstants& c, const Groups& shape, std::size_t
 std::size_t CodeMicro(const MicroConstants& c, const Groups& shape, std::size_t g, const float* x,
                       const std::uint32_t* words, CodesOut codes) {
   const DF d;
-  const WholeElement element(c.element);
+  const IntegerElement element(c.element);
   const VU pair_bits = PairBits();
   const std::size_t lanes = hn::Lanes(d);
   for (; g < shape.groups; ++g) {
@@ -90,17 +90,17 @@ std::size_t CodeMicro(const MicroConstants& c, const Groups& shape, std::size_t 
     if (!MicroConstants::reaches(e)) break;
     const VF coarse_pre = hn::Set(d, formats::power_of_two(-e)), fine_pre = hn::Add(coarse_pre, coarse_pre);
     (codes + g * shape.size).visit([&](auto* to) HWY_ATTR {
-      AlongPairs(x + g * shape.size, shape.size, words + g * shape.stride + 1, pair_bits,
-                 [&](VF v, auto finer, std::size_t i, std::size_t n) HWY_ATTR {
-                   const VU made = element.Code(hn::Mul(v, hn::IfThenElse(finer, fine_pre, coarse_pre)));
-                   if (n == lanes) {
-                     StoreCodes(made, to + i);
-                   } else {
-                     std::remove_pointer_t<decltype(to)> buffer[hn::MaxLanes(d)];
-                     StoreCodes(made, buffer);
-                     std::memcpy(to + i, buffer, n * sizeof(*to));
-                   }
-                 });
+      AlongBinary(x + g * shape.size, shape.size, words + g * shape.stride + 1, pair_bits,
+                  [&](VF v, auto finer, std::size_t i, std::size_t n) HWY_ATTR {
+                    const VU made = element.Code(hn::Mul(v, hn::IfThenElse(finer, fine_pre, coarse_pre)));
+                    if (n == lanes) {
+                      StoreCodes(made, to + i);
+                    } else {
+                      std::remove_pointer_t<decltype(to)> buffer[hn::MaxLanes(d)];
+                      StoreCodes(made, buffer);
+                      std::memcpy(to + i, buffer, n * sizeof(*to));
+                    }
+                  });
     });
   }
   return g;
@@ -112,7 +112,7 @@ std::size_t DecodeMicro(const MicroConstants& c, const Groups& shape, std::size_
   const DF d;
   const DI di;
   const DU du;
-  const WholeDecoder decoder(c.element);
+  const IntegerDecoder decoder(c.element);
   const VU pair_bits = PairBits();
   for (; g < shape.groups; ++g) {
     const std::uint32_t* mine = words + g * shape.stride;
@@ -280,7 +280,7 @@ std::size_t ChooseAndCodeMicro(const MicroConstants& c, const Groups& shape, std
 // exponent.
 std::size_t DecodeMicroTiles(const MicroConstants& c, const Groups& shape, std::size_t g,
                              const std::uint8_t* codes, const std::uint32_t* words, float* out) {
-  const WholeDecoder decoder(c.element);
+  const IntegerDecoder decoder(c.element);
   const VU pair_bits = PairBits();
   return WithVectors(shape.size, [&](auto vectors) HWY_ATTR {
     constexpr std::size_t kVectors = decltype(vectors)::value;

@@ -28,10 +28,10 @@ struct ConvRuns {
   // x: [batch][height][width][channels], or [batch][channels][height][width]. The zero point is subtracted
   // from 8-bit values. 16-bit values are made signed; the rest of their zero point (left_zero) has to be
   // subtracted from the sums.
-  void lay_out(Whole type, const void* x, bool channels_last, std::int32_t zero, std::int16_t* to,
+  void lay_out(IntegerType type, const void* x, bool channels_last, std::int32_t zero, std::int16_t* to,
                ThreadPool& pool) const;
   // For dot4 kernels: 8-bit values as unsigned bytes, zero point included (gemm_int8_vnni.hpp).
-  void lay_out(Whole type, const void* x, bool channels_last, std::int32_t zero, std::uint8_t* to,
+  void lay_out(IntegerType type, const void* x, bool channels_last, std::int32_t zero, std::uint8_t* to,
                ThreadPool& pool) const;
 
  private:
@@ -58,12 +58,12 @@ void find_windows(const ConvRuns& runs, const T* image, std::int64_t first, std:
 struct ImageWindows {
   const ConvRuns& runs;
   const std::int16_t* image;
-  const WholeProduct& product;
+  const IntegerGemmWork& product;
 };
 
 // product.m = batch · output positions, .k = ConvRuns::depth(); A is `image`. B is packed and has no zero
 // points. The sums fit 32 bits, or the result is int32.
-void conv_whole(const ConvRuns& runs, const std::int16_t* image, const WholeProduct& product,
+void conv_int16(const ConvRuns& runs, const std::int16_t* image, const IntegerGemmWork& product,
                 ThreadPool& pool);
 
 }  // namespace anybit::kernels

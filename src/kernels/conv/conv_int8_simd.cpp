@@ -13,7 +13,7 @@ namespace HWY_NAMESPACE {
 // Where windows start, and the runs of each.
 struct WindowRows {
   const std::int16_t* at[kBlockRows + kTileRows];
-  std::int64_t runs, run_pairs, run_stride;
+  std::int64_t runs, run_binary, run_stride;
 };
 
 // Micro-kernel for kRows windows and the first kUsed vectors of a panel's columns.
@@ -23,8 +23,8 @@ HWY_NOINLINE void WindowTile(const WindowRows& rows, std::int64_t row, const std
                              std::int32_t* HWY_RESTRICT sums) {
   for (int r = 0; r < kRows; ++r) {
     for (std::int64_t run = 0; run < rows.runs; ++run) {
-      WholeTile<1>(rows.at[row + r] + run * rows.run_stride, 0, b + run * rows.run_pairs * 2 * kPanel,
-                   rows.run_pairs, sums + r * kPanel, kPanel, run == 0);
+      IntegerTile<1>(rows.at[row + r] + run * rows.run_stride, 0, b + run * rows.run_binary * 2 * kPanel,
+                     rows.run_binary, sums + r * kPanel, kPanel, run == 0);
     }
   }
 }
@@ -41,7 +41,7 @@ HWY_NOINLINE void WindowTile(const WindowRows& rows, std::int64_t row, const std
     HWY_UNROLL(4)
     for (int v = 0; v < kUsed; ++v) sum[r][v] = more[r][v] = hn::Zero(d);
   }
-  const std::int64_t runs = rows.runs, pairs = rows.run_pairs, stride = rows.run_stride;
+  const std::int64_t runs = rows.runs, pairs = rows.run_binary, stride = rows.run_stride;
   for (std::int64_t run = 0; run < runs; ++run) {
     const std::int64_t begin = run * stride, end = begin + 2 * pairs;
     for (std::int64_t k = begin; k < end; k += 2) {
@@ -84,22 +84,22 @@ HWY_INLINE void WindowTiles(int tile_rows, bool half, const WindowRows& rows, st
   tile(rows, row, b, sums);
 }
 
-void ConvWhole(const ImageWindows& windows, ThreadPool& pool) {
-  const WholeProduct& product = windows.product;
+void ConvIntegerRun(const ImageWindows& windows, ThreadPool& pool) {
+  const IntegerGemmWork& product = windows.product;
   struct Job {
     const ConvRuns& runs;
     const std::int16_t* image;
-    const WholeProduct& product;
+    const IntegerGemmWork& product;
     Cut cut;
   } const job{windows.runs, windows.image, product,
               Cut(product.m, product.n, product.k, std::max<std::int64_t>(product.k, 1))};
   pool.run(job.cut.row_blocks * job.cut.panel_blocks, job.cut.chunk(product.k),
            [&job](std::int64_t first, std::int64_t last) HWY_ATTR {
-             const WholeProduct& of = job.product;
-             const WholeFinish finish(of);
+             const IntegerGemmWork& of = job.product;
+             const IntegerFinish finish(of);
              WindowRows rows;
              rows.runs = job.runs.sizes.window[1].kernel;
-             rows.run_pairs = job.runs.even_length() / 2;
+             rows.run_binary = job.runs.even_length() / 2;
              rows.run_stride = job.runs.line() * job.runs.sizes.window[1].dilation;
              HWY_ALIGN std::int32_t sums[kTileRows * kPanel];
              for (std::int64_t block = first; block < last; ++block) {
@@ -166,7 +166,7 @@ HWY_INLINE void LayLinesOf(const ConvRuns& runs, const T* x, bool channels_last,
   }
 }
 
-void LayWide(const ConvRuns& runs, Whole type, const void* x, bool channels_last, std::int32_t zero,
+void LayWide(const ConvRuns& runs, IntegerType type, const void* x, bool channels_last, std::int32_t zero,
              std::int64_t first, std::int64_t last, std::int16_t* to) {
   const auto lay = [&]<class T>(T) HWY_ATTR {
     const bool bytes = sizeof(T) == 1;
@@ -176,20 +176,20 @@ void LayWide(const ConvRuns& runs, Whole type, const void* x, bool channels_last
     LayLinesOf(runs, static_cast<const T*>(x), channels_last, less, padding, first, last, to);
   };
   switch (type) {
-    case Whole::int8:
+    case IntegerType::int8:
       return lay(std::int8_t());
-    case Whole::uint8:
+    case IntegerType::uint8:
       return lay(std::uint8_t());
-    case Whole::int16:
+    case IntegerType::int16:
       return lay(std::int16_t());
-    case Whole::uint16:
+    case IntegerType::uint16:
       return lay(std::uint16_t());
   }
 }
 
-void LayBytes(const ConvRuns& runs, Whole type, const void* x, bool channels_last, std::int32_t zero,
+void LayBytes(const ConvRuns& runs, IntegerType type, const void* x, bool channels_last, std::int32_t zero,
               std::int64_t first, std::int64_t last, std::uint8_t* to) {
-  const std::uint8_t less = type == Whole::int8 ? 128 : 0;  // equal to adding 128
+  const std::uint8_t less = type == IntegerType::int8 ? 128 : 0;  // equal to adding 128
   const auto padding = static_cast<std::uint8_t>(zero - less);
   const auto* bytes = static_cast<const std::uint8_t*>(x);
   LayLinesOf(runs, bytes, channels_last, less, padding, first, last, to);
@@ -209,8 +209,8 @@ std::span<const Descriptor> conv_int8_simd_descriptors() {
   using enum Instructions;
   constexpr std::string_view kTypes = "8 or 16 bits by 8", kTakes = "one group, sums of 32 bits";
   static const Descriptor all[] = {
-      {"image", kTypes, kTakes, avx2, false, 0, ImageConv{HWY_CHOOSE_AVX2(ConvWhole)}},
-      {"image", kTypes, kTakes, baseline, true, 0, ImageConv{HWY_STATIC_DISPATCH(ConvWhole)}},
+      {"image", kTypes, kTakes, avx2, false, 0, ImageConv{HWY_CHOOSE_AVX2(ConvIntegerRun)}},
+      {"image", kTypes, kTakes, baseline, true, 0, ImageConv{HWY_STATIC_DISPATCH(ConvIntegerRun)}},
   };
   return all;
 }
@@ -232,23 +232,23 @@ void lay_image(const ConvRuns& runs, ThreadPool& pool, const Lines& lines) {
 }
 }  // namespace
 
-void ConvRuns::lay_out(Whole type, const void* x, bool channels_last, std::int32_t zero, std::int16_t* to,
-                       ThreadPool& pool) const {
+void ConvRuns::lay_out(IntegerType type, const void* x, bool channels_last, std::int32_t zero,
+                       std::int16_t* to, ThreadPool& pool) const {
   lay_image(*this, pool, [&](std::int64_t first, std::int64_t last) {
     HWY_DYNAMIC_DISPATCH(LayWide)(*this, type, x, channels_last, zero, first, last, to);
   });
   std::fill_n(to + elements() - kBeyond, kBeyond, std::int16_t{0});
 }
 
-void ConvRuns::lay_out(Whole type, const void* x, bool channels_last, std::int32_t zero, std::uint8_t* to,
-                       ThreadPool& pool) const {
+void ConvRuns::lay_out(IntegerType type, const void* x, bool channels_last, std::int32_t zero,
+                       std::uint8_t* to, ThreadPool& pool) const {
   lay_image(*this, pool, [&](std::int64_t first, std::int64_t last) {
     HWY_DYNAMIC_DISPATCH(LayBytes)(*this, type, x, channels_last, zero, first, last, to);
   });
   std::fill_n(to + elements() - kBeyond, kBeyond, std::uint8_t{0});
 }
 
-void conv_whole(const ConvRuns& runs, const std::int16_t* image, const WholeProduct& product,
+void conv_int16(const ConvRuns& runs, const std::int16_t* image, const IntegerGemmWork& product,
                 ThreadPool& pool) {
   if (product.m <= 0 || product.n <= 0) return;
   const ImageWindows windows{runs, image, product};

@@ -15,7 +15,7 @@ class WinogradWeights {
   // `weights`: [outputs][channels][3][3], each of magnitude 255 at most.
   WinogradWeights(const ConvSizes& sizes, const std::int16_t* weights);
 
-  // For each of the 16 positions of a tile, a matrix of channels by outputs, in panels as in WholeRight.
+  // For each of the 16 positions of a tile, a matrix of channels by outputs, in panels as in IntegerRhs.
   const std::int16_t* panel(std::int64_t place, std::int64_t index) const {
     return reinterpret_cast<const std::int16_t*>(memory_.get()) +
            (place * panels_ + index) * channels_ * kPanel;
@@ -38,11 +38,11 @@ struct WinogradTiles {
   const ConvRuns& runs;
   const std::int16_t* image;
   const WinogradWeights& weights;
-  const WholeProduct& product;
+  const IntegerGemmWork& product;
 };
 
 // product: only .m, .n, .c, .c_stride and .epilogue are used. `runs` is of winograd_sizes.
 void conv_winograd(const ConvRuns& runs, const std::int16_t* image, const WinogradWeights& weights,
-                   const WholeProduct& product, ThreadPool& pool);
+                   const IntegerGemmWork& product, ThreadPool& pool);
 
 }  // namespace anybit::kernels

@@ -82,7 +82,7 @@ HWY_INLINE void Backward(const std::int32_t* HWY_RESTRICT sums, std::int64_t pla
 class WinogradBlock {
  public:
   WinogradBlock(const ConvRuns& runs, const std::int16_t* image, const WinogradWeights& weights,
-                const WholeProduct& product)
+                const IntegerGemmWork& product)
       : runs_(runs),
         image_(image),
         weights_(weights),
@@ -115,8 +115,8 @@ class WinogradBlock {
       for (std::int64_t place = 0; place < kPlaces; ++place) {
         for (std::int64_t i = 0; i < count; i += kTileRows) {
           const int rows = static_cast<int>(std::min<std::int64_t>(kTileRows, count - i));
-          MultiplyWholes(rows, in + place * in_stride + i * channels_, channels_, weights_.panel(place, p),
-                         channels_, sums + place * out_stride + i * kPanel, kPanel, true);
+          MultiplyIntegers(rows, in + place * in_stride + i * channels_, channels_, weights_.panel(place, p),
+                           channels_, sums + place * out_stride + i * kPanel, kPanel, true);
         }
       }
       for (std::int64_t i = 0; i < count; ++i)
@@ -158,8 +158,8 @@ class WinogradBlock {
   const ConvRuns& runs_;
   const std::int16_t* image_;
   const WinogradWeights& weights_;
-  const WholeProduct& product_;
-  const WholeFinish finish_;
+  const IntegerGemmWork& product_;
+  const IntegerFinish finish_;
   const std::int64_t channels_, tiles_, height_, width_;
 };
 
@@ -243,7 +243,7 @@ ConvSizes winograd_sizes(ConvSizes sizes) {
 }
 
 void conv_winograd(const ConvRuns& runs, const std::int16_t* image, const WinogradWeights& weights,
-                   const WholeProduct& product, ThreadPool& pool) {
+                   const IntegerGemmWork& product, ThreadPool& pool) {
   if (product.m <= 0 || product.n <= 0) return;
   const WinogradTiles tiles{runs, image, weights, product};
   choose<WinogradConv>(tiles).run(tiles, pool);

@@ -39,7 +39,7 @@ struct DepthwiseBlocks {
   }
 };
 
-struct DepthwiseWhole {
+struct IntegerDepthwise {
   const ConvSizes& sizes;
   // [block][ceil(taps / 2)][slot][2], zero points subtracted; zero past the last tap and channel.
   const std::int16_t* weights;
@@ -47,8 +47,8 @@ struct DepthwiseWhole {
   const std::int32_t* bias;
   const float* multiplier;  // by slot, for all results but int32
   const float* addend;      // by slot, for float32 results
-  Whole x_type;
-  WholeResult result;  // for 16-bit x, an 8-bit or 16-bit integer type
+  IntegerType x_type;
+  IntegerResult result;  // for 16-bit x, an 8-bit or 16-bit integer type
   std::int32_t x_zero, y_zero;
   const void* x;
   void* y;
@@ -60,7 +60,7 @@ struct DepthwiseWhole {
   static constexpr std::int64_t kMostTaps = 256, kMostTapsOfTwoParts = 255;
 
   // The part of x's zero point that remains when x is made signed: the kernel subtracts 2¹⁵ from uint16.
-  std::int32_t left_zero() const { return x_type == Whole::uint16 ? x_zero - 32768 : x_zero; }
+  std::int32_t left_zero() const { return x_type == IntegerType::uint16 ? x_zero - 32768 : x_zero; }
   // The two parts of a weight. A sum of kMostTapsOfTwoParts terms fits 32 bits for each part.
   static std::int32_t lower_part(std::int32_t weight) { return ((weight + 128) & 255) - 128; }
   static std::int32_t upper_part(std::int32_t weight) { return (weight - lower_part(weight)) / 256; }
@@ -68,6 +68,6 @@ struct DepthwiseWhole {
 
 // Output rows [first, last) of batch · depth · height. Each sum with its true bias fits 32 bits, unless
 // weights have two parts.
-void depthwise_whole(const DepthwiseWhole& work, std::int64_t first, std::int64_t last);
+void depthwise_integer(const IntegerDepthwise& work, std::int64_t first, std::int64_t last);
 
 }  // namespace anybit::kernels

@@ -29,7 +29,7 @@ struct DepthwiseTerms {
 template <class X, class Y, int kParts>
 class DepthwiseLanes {
  public:
-  explicit DepthwiseLanes(const DepthwiseWhole& work)
+  explicit DepthwiseLanes(const IntegerDepthwise& work)
       : work_(work),
         low_(kCodes ? static_cast<float>(kLow - work.y_zero) : 0.0f),
         high_(kCodes ? static_cast<float>(kHigh - work.y_zero) : 0.0f) {}
@@ -232,7 +232,7 @@ class DepthwiseLanes {
   static constexpr std::int32_t kBits = 8 * static_cast<std::int32_t>(sizeof(Y) % 4);
   static constexpr std::int32_t kLow = std::is_signed_v<Y> ? -(1 << kBits >> 1) : 0;
   static constexpr std::int32_t kHigh = kLow + (1 << kBits) - 1;
-  const DepthwiseWhole& work_;
+  const IntegerDepthwise& work_;
   const float low_, high_;
 };
 
@@ -240,11 +240,11 @@ class DepthwiseLanes {
 template <class X>
 struct DepthwiseLines {
   std::int64_t count = 0;
-  std::int64_t line[DepthwiseWhole::kMostTaps];
-  const X* at[DepthwiseWhole::kMostTaps];
+  std::int64_t line[IntegerDepthwise::kMostTaps];
+  const X* at[IntegerDepthwise::kMostTaps];
 
   // Whether they differ from the last call's.
-  bool Find(const DepthwiseWhole& work, std::int64_t row) {
+  bool Find(const IntegerDepthwise& work, std::int64_t row) {
     const auto& [d, h, w] = work.sizes.window;
     const std::int64_t oh = row % h.output, od = row / h.output % d.output, n = row / (h.output * d.output);
     const Range depth = taps_inside(d, od), height = taps_inside(h, oh);
@@ -273,7 +273,7 @@ struct DepthwiseRoom {
 };
 
 // The terms of these kernel rows only; the others would add nothing.
-inline DepthwiseTerms TermsOf(const DepthwiseWhole& work, const std::int64_t* lines, std::int64_t count,
+inline DepthwiseTerms TermsOf(const IntegerDepthwise& work, const std::int64_t* lines, std::int64_t count,
                               const DepthwiseRoom& room) {
   const std::int64_t width = work.sizes.window[2].kernel, taps = kernel_size(work.sizes.window);
   const std::int64_t all_pairs = (taps + 1) / 2, used = count * width, pairs = (used + 1) / 2;
@@ -323,7 +323,7 @@ inline DepthwiseTerms TermsOf(const DepthwiseWhole& work, const std::int64_t* li
 template <class X>
 class DepthwiseTaps {
  public:
-  DepthwiseTaps(const DepthwiseWhole& work, const DepthwiseLines<X>& lines, const X* outside)
+  DepthwiseTaps(const IntegerDepthwise& work, const DepthwiseLines<X>& lines, const X* outside)
       : sizes_(work.sizes), axis_(work.sizes.window[2]), lines_(lines), outside_(outside) {
     const X* x = static_cast<const X*>(work.x);
     end_ = x + sizes_.batch * input_size(sizes_.window) * sizes_.in_channels;
@@ -333,7 +333,7 @@ class DepthwiseTaps {
   void NextRow() { last_ = -1; }
   std::int64_t Step() const { return axis_.stride * sizes_.in_channels; }  // from output to output
   // Whether all taps of an output are inside the input.
-  HWY_INLINE bool Whole(std::int64_t ow) const {
+  HWY_INLINE bool Inside(std::int64_t ow) const {
     const std::int64_t first = start_of(axis_, ow);
     return first >= 0 && first + (axis_.kernel - 1) * axis_.dilation < axis_.input;
   }
@@ -369,12 +369,12 @@ class DepthwiseTaps {
   const DepthwiseLines<X>& lines_;
   const X *outside_, *end_;
   std::int64_t last_ = -1;  // the output that the taps belong to, if all of them are inside
-  const X* taps_[DepthwiseWhole::kMostTaps + 1];
-  X copies_[DepthwiseWhole::kMostTaps * kDepthwiseBlock] = {};
+  const X* taps_[IntegerDepthwise::kMostTaps + 1];
+  X copies_[IntegerDepthwise::kMostTaps * kDepthwiseBlock] = {};
 };
 
 template <class X, class Y, int kParts>
-HWY_INLINE void DepthwiseRowsAs(const DepthwiseWhole& work, std::int64_t first, std::int64_t last) {
+HWY_INLINE void DepthwiseRowsAs(const IntegerDepthwise& work, std::int64_t first, std::int64_t last) {
   const ConvSizes& sizes = work.sizes;
   const DepthwiseBlocks blocks{sizes.out_channels};
   const std::int64_t width = sizes.window[2].output, channels = sizes.out_channels;
@@ -397,7 +397,7 @@ HWY_INLINE void DepthwiseRowsAs(const DepthwiseWhole& work, std::int64_t first, 
     taps.NextRow();
     for (std::int64_t ow = 0; ow < width;) {
       const auto whole = [&](std::int64_t count) {
-        return ow + count <= width && taps.Whole(ow) && taps.Whole(ow + count - 1);
+        return ow + count <= width && taps.Inside(ow) && taps.Inside(ow + count - 1);
       };
       const bool few = channels < kDepthwiseBlock, one = whole(together) && (!few || together > 1);
       const bool two = one && whole(2 * together), four = kParts == 1 && two && whole(4 * together);
@@ -427,39 +427,39 @@ HWY_INLINE void DepthwiseRowsAs(const DepthwiseWhole& work, std::int64_t first, 
 }
 
 template <class X, int kParts>
-HWY_INLINE void DepthwiseRowsFrom(const DepthwiseWhole& work, std::int64_t first, std::int64_t last) {
+HWY_INLINE void DepthwiseRowsFrom(const IntegerDepthwise& work, std::int64_t first, std::int64_t last) {
   switch (work.result) {
-    case WholeResult::int8:
+    case IntegerResult::int8:
       return DepthwiseRowsAs<X, std::int8_t, kParts>(work, first, last);
-    case WholeResult::uint8:
+    case IntegerResult::uint8:
       return DepthwiseRowsAs<X, std::uint8_t, kParts>(work, first, last);
-    case WholeResult::int16:
+    case IntegerResult::int16:
       return DepthwiseRowsAs<X, std::int16_t, kParts>(work, first, last);
-    case WholeResult::uint16:
+    case IntegerResult::uint16:
       return DepthwiseRowsAs<X, std::uint16_t, kParts>(work, first, last);
-    case WholeResult::int32:
+    case IntegerResult::int32:
       if constexpr (sizeof(X) == 1) return DepthwiseRowsAs<X, std::int32_t, kParts>(work, first, last);
       return;
-    case WholeResult::float32:
+    case IntegerResult::float32:
       if constexpr (sizeof(X) == 1) return DepthwiseRowsAs<X, float, kParts>(work, first, last);
       return;
   }
 }
 
 template <class X>
-HWY_INLINE void DepthwiseRowsOf16Bits(const DepthwiseWhole& work, std::int64_t first, std::int64_t last) {
+HWY_INLINE void DepthwiseRowsOf16Bits(const IntegerDepthwise& work, std::int64_t first, std::int64_t last) {
   work.upper ? DepthwiseRowsFrom<X, 2>(work, first, last) : DepthwiseRowsFrom<X, 1>(work, first, last);
 }
 
-void DepthwiseRows(const DepthwiseWhole& work, std::int64_t first, std::int64_t last) {
+void DepthwiseRows(const IntegerDepthwise& work, std::int64_t first, std::int64_t last) {
   switch (work.x_type) {
-    case Whole::int8:
+    case IntegerType::int8:
       return DepthwiseRowsFrom<std::int8_t, 1>(work, first, last);
-    case Whole::uint8:
+    case IntegerType::uint8:
       return DepthwiseRowsFrom<std::uint8_t, 1>(work, first, last);
-    case Whole::int16:
+    case IntegerType::int16:
       return DepthwiseRowsOf16Bits<std::int16_t>(work, first, last);
-    case Whole::uint16:
+    case IntegerType::uint16:
       return DepthwiseRowsOf16Bits<std::uint16_t>(work, first, last);
   }
 }
@@ -483,7 +483,7 @@ std::span<const Descriptor> depthwise_int8_simd_descriptors() {
   return all;
 }
 
-void depthwise_whole(const DepthwiseWhole& work, std::int64_t first, std::int64_t last) {
+void depthwise_integer(const IntegerDepthwise& work, std::int64_t first, std::int64_t last) {
   choose<DepthwiseConv>(work).run(work, first, last);
 }
 

@@ -6,8 +6,8 @@
 namespace anybit::kernels {
 
 // out[i] = f(a[i · a_step], b[i · b_step]); the steps are 0 or 1. `out` may be a or b.
-using FloatPairs = void (*)(const float* a, std::size_t a_step, const float* b, std::size_t b_step,
-                            float* out, std::size_t n);
+using FloatBinaryRun = void (*)(const float* a, std::size_t a_step, const float* b, std::size_t b_step,
+                                float* out, std::size_t n);
 
 void add(const float* a, std::size_t a_step, const float* b, std::size_t b_step, float* out, std::size_t n);
 void subtract(const float* a, std::size_t a_step, const float* b, std::size_t b_step, float* out,

@@ -13,7 +13,7 @@
 namespace anybit::kernels {
 enum class Pair : std::uint8_t { add, subtract, multiply, divide, larger, smaller, leak };
 
-struct PairWork {
+struct BinaryWork {
   Pair function;
   const float* a;
   std::size_t a_step;
@@ -73,7 +73,7 @@ HWY_INLINE VF Numbers(VF a, VF b, const F& f) {
   return hn::IfThenElse(hn::IsNaN(a), a, hn::IfThenElse(hn::IsNaN(b), b, f(a, b)));
 }
 
-void ApplyPairs(const PairWork& work) {
+void ApplyBinary(const BinaryWork& work) {
 #define ANYBIT_PAIRS(NAME, EXPRESSION)                                       \
   case Pair::NAME:                                                           \
     return Pairs(work.a, work.a_step, work.b, work.b_step, work.out, work.n, \
@@ -100,8 +100,8 @@ namespace anybit::kernels {
 std::span<const Descriptor> binary_simd_descriptors() {
   using enum Instructions;
   static const Descriptor all[] = {
-      {"vectors", "float32", "", avx2, false, 0, FloatBinary{HWY_CHOOSE_AVX2(ApplyPairs)}},
-      {"vectors", "float32", "", baseline, true, 0, FloatBinary{HWY_STATIC_DISPATCH(ApplyPairs)}},
+      {"vectors", "float32", "", avx2, false, 0, FloatBinary{HWY_CHOOSE_AVX2(ApplyBinary)}},
+      {"vectors", "float32", "", baseline, true, 0, FloatBinary{HWY_STATIC_DISPATCH(ApplyBinary)}},
   };
   return all;
 }
@@ -109,7 +109,7 @@ std::span<const Descriptor> binary_simd_descriptors() {
 #define ANYBIT_PAIRS(NAME)                                                                      \
   void NAME(const float* a, std::size_t a_step, const float* b, std::size_t b_step, float* out, \
             std::size_t n) {                                                                    \
-    const PairWork work{Pair::NAME, a, a_step, b, b_step, out, n};                              \
+    const BinaryWork work{Pair::NAME, a, a_step, b, b_step, out, n};                            \
     choose<FloatBinary>(work).run(work);                                                        \
   }
 ANYBIT_PAIRS(add)

@@ -12,7 +12,7 @@
 #ifndef ANYBIT_KERNELS_HALVES_ONCE_
 #define ANYBIT_KERNELS_HALVES_ONCE_
 namespace anybit::kernels {
-struct HalfWork {
+struct Float16Work {
   enum class Kind : std::uint8_t { to_float16, from_float16, to_bfloat16, from_bfloat16 } kind;
   const void* from;
   void* to;
@@ -57,10 +57,10 @@ HWY_INLINE Parts Split(const float* from) {
   const VI rest = hn::And(bits, Constant(0x7FFFFFFF));
   return {hn::Xor(bits, rest), rest};
 }
-HWY_INLINE void StoreHalves(VI bits, std::uint16_t* to) {
+HWY_INLINE void StoreFloat16(VI bits, std::uint16_t* to) {
   hn::StoreU(hn::TruncateTo(DH(), hn::BitCast(hn::RebindToUnsigned<DI>(), bits)), DH(), to);
 }
-HWY_INLINE VI LoadHalves(const std::uint16_t* from) { return hn::PromoteTo(DI(), hn::LoadU(DH(), from)); }
+HWY_INLINE VI LoadFloat16(const std::uint16_t* from) { return hn::PromoteTo(DI(), hn::LoadU(DH(), from)); }
 
 // Adds half a step, minus one unit if the bit above is even, so that truncation rounds half to even.
 template <int kCut>
@@ -80,13 +80,13 @@ void ToFloat16(const float* from, std::uint16_t* to, std::size_t n) {
     const VI nan = hn::Or(hn::And(hn::ShiftRight<13>(rest), Constant(0x3FF)), Constant(0x7E00));
     const VI beyond = hn::IfThenElse(hn::Gt(rest, Constant(0x7F800000)), nan, Constant(0x7C00));
     const VI half = hn::IfThenElse(hn::Lt(rest, Constant(0x477FF000)), finite, beyond);
-    StoreHalves(hn::Or(half, hn::ShiftRight<16>(sign)), out);
+    StoreFloat16(hn::Or(half, hn::ShiftRight<16>(sign)), out);
   });
 }
 
 void FromFloat16(const std::uint16_t* from, float* to, std::size_t n) {
   Runs(from, to, n, [](const std::uint16_t* x, float* out) HWY_ATTR {
-    const VI half = LoadHalves(x), rest = hn::And(half, Constant(0x7FFF));
+    const VI half = LoadFloat16(x), rest = hn::And(half, Constant(0x7FFF));
     const VI normal = hn::Add(hn::ShiftLeft<13>(rest), Constant(112 << 23));
     const VI special = hn::Or(hn::ShiftLeft<13>(rest), Constant(0x7F800000));
     const VF small = hn::Mul(hn::ConvertTo(DF(), rest), hn::Set(DF(), 0x1p-24f));
@@ -102,28 +102,28 @@ void ToBfloat16(const float* from, std::uint16_t* to, std::size_t n) {
     const auto [sign, rest] = Split(x);
     const VI nan = hn::Or(rest, Constant(0x00400000));
     const VI all = hn::IfThenElse(hn::Gt(rest, Constant(0x7F800000)), nan, RoundUp<16>(rest));
-    StoreHalves(hn::ShiftRight<16>(hn::Or(all, sign)), out);
+    StoreFloat16(hn::ShiftRight<16>(hn::Or(all, sign)), out);
   });
 }
 
 void FromBfloat16(const std::uint16_t* from, float* to, std::size_t n) {
   Runs(from, to, n, [](const std::uint16_t* x, float* out) HWY_ATTR {
-    hn::StoreU(hn::BitCast(DF(), hn::ShiftLeft<16>(LoadHalves(x))), DF(), out);
+    hn::StoreU(hn::BitCast(DF(), hn::ShiftLeft<16>(LoadFloat16(x))), DF(), out);
   });
 }
 
-void ConvertHalves(const HalfWork& work) {
+void ConvertFloat16(const Float16Work& work) {
   const auto* floats = static_cast<const float*>(work.from);
-  const auto* halves = static_cast<const std::uint16_t*>(work.from);
+  const auto* float16s = static_cast<const std::uint16_t*>(work.from);
   switch (work.kind) {
-    case HalfWork::Kind::to_float16:
+    case Float16Work::Kind::to_float16:
       return ToFloat16(floats, static_cast<std::uint16_t*>(work.to), work.n);
-    case HalfWork::Kind::from_float16:
-      return FromFloat16(halves, static_cast<float*>(work.to), work.n);
-    case HalfWork::Kind::to_bfloat16:
+    case Float16Work::Kind::from_float16:
+      return FromFloat16(float16s, static_cast<float*>(work.to), work.n);
+    case Float16Work::Kind::to_bfloat16:
       return ToBfloat16(floats, static_cast<std::uint16_t*>(work.to), work.n);
-    case HalfWork::Kind::from_bfloat16:
-      return FromBfloat16(halves, static_cast<float*>(work.to), work.n);
+    case Float16Work::Kind::from_bfloat16:
+      return FromBfloat16(float16s, static_cast<float*>(work.to), work.n);
   }
 }
 
@@ -138,32 +138,32 @@ std::span<const Descriptor> float16_simd_descriptors() {
   using enum Instructions;
   constexpr std::string_view kTypes = "float32 and float16 or bfloat16";
   static const Descriptor all[] = {
-      {"vectors", kTypes, "", avx2, true, 0, HalfConversion{HWY_CHOOSE_AVX2(ConvertHalves)}},
-      {"vectors", kTypes, "", baseline, true, 0, HalfConversion{HWY_STATIC_DISPATCH(ConvertHalves)}},
+      {"vectors", kTypes, "", avx2, true, 0, Float16Conversion{HWY_CHOOSE_AVX2(ConvertFloat16)}},
+      {"vectors", kTypes, "", baseline, true, 0, Float16Conversion{HWY_STATIC_DISPATCH(ConvertFloat16)}},
   };
   return all;
 }
 
 namespace {
 
-void convert(HalfWork::Kind kind, const void* from, void* to, std::size_t n) {
-  const HalfWork work{kind, from, to, n};
-  choose<HalfConversion>(work).run(work);
+void convert(Float16Work::Kind kind, const void* from, void* to, std::size_t n) {
+  const Float16Work work{kind, from, to, n};
+  choose<Float16Conversion>(work).run(work);
 }
 
 }  // namespace
 
 void to_float16(const float* from, std::uint16_t* to, std::size_t n) {
-  convert(HalfWork::Kind::to_float16, from, to, n);
+  convert(Float16Work::Kind::to_float16, from, to, n);
 }
 void from_float16(const std::uint16_t* from, float* to, std::size_t n) {
-  convert(HalfWork::Kind::from_float16, from, to, n);
+  convert(Float16Work::Kind::from_float16, from, to, n);
 }
 void to_bfloat16(const float* from, std::uint16_t* to, std::size_t n) {
-  convert(HalfWork::Kind::to_bfloat16, from, to, n);
+  convert(Float16Work::Kind::to_bfloat16, from, to, n);
 }
 void from_bfloat16(const std::uint16_t* from, float* to, std::size_t n) {
-  convert(HalfWork::Kind::from_bfloat16, from, to, n);
+  convert(Float16Work::Kind::from_bfloat16, from, to, n);
 }
 
 }  // namespace anybit::kernels

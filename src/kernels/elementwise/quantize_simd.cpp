@@ -46,8 +46,8 @@ struct PairOfCodes {
   void* out;
   std::size_t n;
 };
-struct SumOfCodes : PairOfCodes {};
-struct ProductOfCodes : PairOfCodes {};
+struct QuantizedSumWork : PairOfCodes {};
+struct QuantizedProductWork : PairOfCodes {};
 }  // namespace anybit::kernels
 #endif
 
@@ -101,7 +101,7 @@ class Rounding {
   HWY_INLINE VF ClampNumber(VF x) const { return hn::Min(hn::Max(x, low_), high_); }
   // The bounds are integers, so clamping before rounding is equal to clamping after it. Adding 1.5·2²³ rounds
   // half to even and leaves the integer in the low bits.
-  static HWY_INLINE VF Whole(VF clamped) { return hn::Add(clamped, hn::Set(DF(), kMagic)); }
+  static HWY_INLINE VF Integer(VF clamped) { return hn::Add(clamped, hn::Set(DF(), kMagic)); }
   HWY_INLINE void Store(VF whole, Q* out, std::size_t n) const {
     StoreSome(hn::DemoteTo(DQ<Q>(), Code(whole)), DQ<Q>(), out, n);
   }
@@ -113,7 +113,7 @@ class Rounding {
       for (std::size_t k = 0; k < 4; ++k) Store(whole[k], out + k * hn::Lanes(DF()), hn::Lanes(DF()));
     }
   }
-  HWY_INLINE void operator()(VF x, Q* out, std::size_t n) const { Store(Whole(Clamp(x)), out, n); }
+  HWY_INLINE void operator()(VF x, Q* out, std::size_t n) const { Store(Integer(Clamp(x)), out, n); }
 
   static constexpr float kMagic = 12582912.0f;
 
@@ -158,13 +158,13 @@ HWY_INLINE std::size_t QuantizeFours(const float* x, float scale, std::int32_t z
     HWY_UNROLL(4)
     for (std::size_t k = 0; k < kFour; ++k) {
       const VF clamped = rounding.Clamp(hn::Mul(hn::LoadU(d, x + i + k * lanes), factor));
-      whole[k] = rounding.Whole(clamped);
+      whole[k] = rounding.Integer(clamped);
       apart = hn::Max(apart, hn::Abs(hn::Sub(clamped, hn::Sub(whole[k], magic))));
     }
     if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Lt(apart, most)))) {
       for (std::size_t k = 0; k < kFour; ++k) {
         const VF quotient = hn::Div(hn::LoadU(d, x + i + k * lanes), hn::Set(d, scale));
-        whole[k] = rounding.Whole(rounding.Clamp(quotient));
+        whole[k] = rounding.Integer(rounding.Clamp(quotient));
       }
     }
     rounding.StoreFours(whole, out + i);
@@ -185,14 +185,14 @@ HWY_INLINE void QuantizeRun(const float* x, const Scales& by, Q* out, std::size_
 }
 
 template <class Q>
-HWY_INLINE VI LoadWhole(const Q* q, std::size_t n) {
+HWY_INLINE VI LoadInteger(const Q* q, std::size_t n) {
   return hn::PromoteTo(DI(), LoadSome(DQ<Q>(), q, n));
 }
 
 template <class Q>
 HWY_INLINE void DequantizeRun(const Q* q, const Scales& by, float* out, std::size_t n) {
   ScaledRuns(by, n, [&](std::size_t i, std::size_t m, VF scale, VI zero_point) HWY_ATTR {
-    const VI whole = hn::Sub(LoadWhole(q + i, m), zero_point);
+    const VI whole = hn::Sub(LoadInteger(q + i, m), zero_point);
     StoreSome(hn::Mul(hn::ConvertTo(DF(), whole), scale), DF(), out + i, m);
   });
 }
@@ -208,8 +208,8 @@ HWY_INLINE void PairRun(const Q* a, std::size_t a_step, const Q* b, std::size_t 
   const VI a_first = hn::Set(di, *a), b_first = hn::Set(di, *b);
   const std::size_t lanes = hn::Lanes(d);
   const auto result = [&](std::size_t i, std::size_t m) HWY_ATTR {
-    const VI x = a_step ? LoadWhole(a + i, m) : a_first;
-    const VI y = b_step ? LoadWhole(b + i, m) : b_first;
+    const VI x = a_step ? LoadInteger(a + i, m) : a_first;
+    const VI y = b_step ? LoadInteger(b + i, m) : b_first;
     return f(hn::ConvertTo(d, hn::Sub(x, a_zero)), hn::ConvertTo(d, hn::Sub(y, b_zero)));
   };
   std::size_t done = 0;
@@ -219,7 +219,7 @@ HWY_INLINE void PairRun(const Q* a, std::size_t a_step, const Q* b, std::size_t 
     VF whole[4];
     HWY_UNROLL(4)
     for (std::size_t k = 0; k < 4; ++k)
-      whole[k] = rounding.Whole(rounding.ClampNumber(result(done + k * lanes, lanes)));
+      whole[k] = rounding.Integer(rounding.ClampNumber(result(done + k * lanes, lanes)));
     rounding.StoreFours(whole, out + done);
   }
   Runs(n - done,
@@ -264,13 +264,13 @@ void DequantizeCodes(const DequantizeWork& of) {
   ForCodes(of.type,
            [&]<class Q>(Q) HWY_ATTR { DequantizeRun(static_cast<const Q*>(of.q), of.by, of.out, of.n); });
 }
-void AddCodes(const SumOfCodes& of) {
+void AddCodes(const QuantizedSumWork& of) {
   ForCodes(of.type, [&]<class Q>(Q) HWY_ATTR {
     SumRun(static_cast<const Q*>(of.a), of.a_step, static_cast<const Q*>(of.b), of.b_step,
            static_cast<Q*>(of.out), of.n, of.by);
   });
 }
-void MultiplyCodes(const ProductOfCodes& of) {
+void MultiplyCodes(const QuantizedProductWork& of) {
   ForCodes(of.type, [&]<class Q>(Q) HWY_ATTR {
     ProductRun(static_cast<const Q*>(of.a), of.a_step, static_cast<const Q*>(of.b), of.b_step,
                static_cast<Q*>(of.out), of.n, of.by);
@@ -328,13 +328,13 @@ void dequantize(const Q* q, const Scales& scales, float* out, std::size_t n) {
 template <class Q>
 void quantized_sum(const Q* a, std::size_t a_step, const Q* b, std::size_t b_step, Q* out, std::size_t n,
                    const QuantizedPair& by) {
-  const SumOfCodes work{{kCodes<Q>, by, a, a_step, b, b_step, out, n}};
+  const QuantizedSumWork work{{kCodes<Q>, by, a, a_step, b, b_step, out, n}};
   choose<QuantizedSum>(work).run(work);
 }
 template <class Q>
 void quantized_product(const Q* a, std::size_t a_step, const Q* b, std::size_t b_step, Q* out, std::size_t n,
                        const QuantizedPair& by) {
-  const ProductOfCodes work{{kCodes<Q>, by, a, a_step, b, b_step, out, n}};
+  const QuantizedProductWork work{{kCodes<Q>, by, a, a_step, b, b_step, out, n}};
   choose<QuantizedProduct>(work).run(work);
 }
 template void quantize(const float*, const Scales&, std::uint8_t*, std::size_t);

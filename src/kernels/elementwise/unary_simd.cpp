@@ -12,7 +12,7 @@
 #ifndef ANYBIT_KERNELS_MAP_ONCE_
 #define ANYBIT_KERNELS_MAP_ONCE_
 namespace anybit::kernels {
-struct MapWork {
+struct UnaryWork {
   Map function;
   const float* x;
   float* out;
@@ -53,7 +53,7 @@ HWY_INLINE VF Between(VF x, VF low, VF high) {
 
 HWY_INLINE VF BelowZero(VF x, VF below) { return hn::IfThenElse(hn::Lt(x, hn::Zero(DF())), below, x); }
 
-void Apply(const MapWork& work) {
+void Apply(const UnaryWork& work) {
   const DF d;
   const VF a = hn::Set(d, work.a), b = hn::Set(d, work.b), zero = hn::Zero(d), one = hn::Set(d, 1.0f);
 #define ANYBIT_MAP(NAME, EXPRESSION) \
@@ -111,7 +111,7 @@ std::span<const Descriptor> unary_simd_descriptors() {
 }
 
 void map(Map function, const float* x, float* out, std::size_t n, float a, float b) {
-  const MapWork work{function, x, out, n, a, b};
+  const UnaryWork work{function, x, out, n, a, b};
   choose<FloatUnary>(work).run(work);
 }
 

@@ -25,9 +25,9 @@ ANYBIT_DOT4 inline void add_dot4(const std::uint8_t* const (&at)[Rows], std::int
                                  const __m512i (&columns)[Panels], __m512i (&sums)[Rows][Panels]) {
 #pragma GCC unroll 6
   for (int r = 0; r < Rows; ++r) {
-    std::int32_t quad;
-    std::memcpy(&quad, at[r] + k, sizeof(quad));
-    const __m512i x = _mm512_set1_epi32(quad);
+    std::int32_t dot4_group;
+    std::memcpy(&dot4_group, at[r] + k, sizeof(dot4_group));
+    const __m512i x = _mm512_set1_epi32(dot4_group);
 #pragma GCC unroll 2
     for (int p = 0; p < Panels; ++p) sums[r][p] = _mm512_dpbusd_epi32(sums[r][p], x, columns[p]);
   }

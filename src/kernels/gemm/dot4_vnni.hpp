@@ -16,7 +16,7 @@ struct Dot4Rows {
 };
 
 // sums[p][r][c] = Σ a·b for a tile of `rows` rows and `panels` panels of 16 columns. A panel holds the runs
-// one after another, in the layout of WholeRight::narrow; panels are `panel_stride` bytes apart.
+// one after another, in the layout of IntegerRhs::narrow; panels are `panel_stride` bytes apart.
 void multiply_dot4(int rows, int panels, const Dot4Rows& a, const std::int8_t* b, std::int64_t panel_stride,
                    std::int32_t (*sums)[kDot4Rows * 16]);
 

@@ -51,10 +51,10 @@ AlignedBytes aligned_bytes(std::int64_t bytes);  // throws std::bad_alloc
 // ---- float32
 
 // B, read in panels.
-struct FloatProduct;
-class FloatRight {
+struct FloatGemmWork;
+class FloatRhs {
  public:
-  virtual ~FloatRight() = default;
+  virtual ~FloatRhs() = default;
   // Rows [k, k + count) of columns [16·index, 16·index + 16), as [count][16], zero past the last column. The
   // result is in `scratch` or elsewhere in memory.
   virtual const float* panel(std::int64_t index, std::int64_t k, std::int64_t count,
@@ -62,12 +62,12 @@ class FloatRight {
   // All panels one after another, k·16 floats each; null if they are not stored so.
   virtual const float* packed() const { return nullptr; }
   // Computes the whole GEMM, with the same sums, if this class has its own kernel; false: it has none.
-  virtual bool multiply(const FloatProduct&, ThreadPool&) const { return false; }
+  virtual bool multiply(const FloatGemmWork&, ThreadPool&) const { return false; }
   virtual std::int64_t bytes() const { return 0; }  // memory that it holds
 };
 
 // Constant weights, packed into panels once.
-class PackedFloats final : public FloatRight {
+class PackedFloats final : public FloatRhs {
  public:
   PackedFloats(MatrixView<float> b, std::int64_t k, std::int64_t n);
   const float* panel(std::int64_t index, std::int64_t k, std::int64_t, float*) const override {
@@ -82,7 +82,7 @@ class PackedFloats final : public FloatRight {
 };
 
 // A matrix that changes from run to run: panels are packed when needed.
-class PlainFloats final : public FloatRight {
+class PlainFloats final : public FloatRhs {
  public:
   PlainFloats(MatrixView<float> b, std::int64_t n) : b_(b), n_(n) {}
   const float* panel(std::int64_t index, std::int64_t k, std::int64_t count, float* scratch) const override;
@@ -99,34 +99,36 @@ struct FloatEpilogue {
   float high = std::numeric_limits<float>::infinity();  // then clamped; NaN stays
 };
 
-struct FloatProduct {
+struct FloatGemmWork {
   std::int64_t m = 0, n = 0, k = 0;
   MatrixView<float> a = {};
   const RowSource* rows = nullptr;  // instead of a
-  const FloatRight* b = nullptr;
+  const FloatRhs* b = nullptr;
   float* c = nullptr;
   std::int64_t c_stride = 0;  // row stride
   FloatEpilogue epilogue = {};
 };
 
-void gemm(const FloatProduct& product, ThreadPool& pool);
+void gemm(const FloatGemmWork& product, ThreadPool& pool);
 
 // ---- Integers: C = (A − zero point)·(B − zero point), exact
 
-enum class Whole : std::uint8_t { int8, uint8, int16, uint16 };
-inline std::int64_t bytes_of(Whole type) { return type == Whole::int8 || type == Whole::uint8 ? 1 : 2; }
+enum class IntegerType : std::uint8_t { int8, uint8, int16, uint16 };
+inline std::int64_t bytes_of(IntegerType type) {
+  return type == IntegerType::int8 || type == IntegerType::uint8 ? 1 : 2;
+}
 
-struct WholeView {
-  Whole type = Whole::int8;
+struct IntegerView {
+  IntegerType type = IntegerType::int8;
   const void* data = nullptr;
   std::int64_t row_stride = 0;  // in elements
   std::int64_t column_stride = 1;
 };
 
 // B, read in panels.
-class WholeRight {
+class IntegerRhs {
  public:
-  virtual ~WholeRight() = default;
+  virtual ~IntegerRhs() = default;
   // 16-bit values are split into two parts, value = part 0 + 256 · part 1.
   virtual int parts() const = 0;
   // Rows [k, k + count) of 16 columns, zero points subtracted, as [ceil(count / 2)][16][2]: pairs along k are
@@ -145,13 +147,13 @@ class WholeRight {
   // A is multiplied by them. Null if they are not kept; each GEMM then computes them.
   virtual const std::int64_t* column_sums() const { return nullptr; }
 };
-std::vector<std::int64_t> column_sums(const WholeRight& b, std::int64_t k, std::int64_t n);
+std::vector<std::int64_t> column_sums(const IntegerRhs& b, std::int64_t k, std::int64_t n);
 
 // Constant weights, packed into panels once.
-class PackedWholes final : public WholeRight {
+class PackedIntegers final : public IntegerRhs {
  public:
   // `zero_points`: by column, or one for all, within the range of the type.
-  PackedWholes(WholeView b, std::int64_t k, std::int64_t n, Spread<std::int32_t> zero_points);
+  PackedIntegers(IntegerView b, std::int64_t k, std::int64_t n, Spread<std::int32_t> zero_points);
   int parts() const override { return wide_ ? 2 : 1; }
   void panel(std::int64_t index, std::int64_t k, std::int64_t count, int part,
              std::int16_t* to) const override;
@@ -176,9 +178,9 @@ class PackedWholes final : public WholeRight {
 };
 
 // A matrix that changes from run to run.
-class PlainWholes final : public WholeRight {
+class PlainIntegers final : public IntegerRhs {
  public:
-  PlainWholes(WholeView b, std::int64_t k, std::int64_t n, Spread<std::int32_t> zero_points)
+  PlainIntegers(IntegerView b, std::int64_t k, std::int64_t n, Spread<std::int32_t> zero_points)
       : b_(b), k_(k), n_(n), zero_points_(zero_points) {}
   int parts() const override { return bytes_of(b_.type) == 2 ? 2 : 1; }
   void panel(std::int64_t index, std::int64_t k, std::int64_t count, int part,
@@ -187,7 +189,7 @@ class PlainWholes final : public WholeRight {
   std::int64_t largest_sum() const override { return k_ * largest(); }
 
  private:
-  WholeView b_;
+  IntegerView b_;
   std::int64_t k_, n_;
   Spread<std::int32_t> zero_points_;
 };
@@ -196,37 +198,37 @@ class PlainWholes final : public WholeRight {
 //   int32     s modulo 2³²
 //   float32   float(s) · scale + addend
 //   others    clamp(round_half_even(float(s) · scale) + zero_point, low, high)
-enum class WholeResult : std::uint8_t { int32, float32, int8, uint8, int16, uint16 };
+enum class IntegerResult : std::uint8_t { int32, float32, int8, uint8, int16, uint16 };
 
-struct WholeEpilogue {
-  WholeResult type = WholeResult::int32;
+struct IntegerEpilogue {
+  IntegerResult type = IntegerResult::int32;
   Spread<std::int32_t> bias = {};
   Spread<float> scale = {};   // required unless the type is int32
   Spread<float> addend = {};  // float32 only
   std::int32_t zero_point = 0, low = 0, high = 0;
 };
 
-struct WholeProduct {
+struct IntegerGemmWork {
   std::int64_t m = 0, n = 0, k = 0;
-  WholeView a = {};
+  IntegerView a = {};
   const RowSource* rows = nullptr;  // instead of a.data; elements have type a.type
   // By row, or one for all (always one for 16-bit A); within the range of the type.
   Spread<std::int32_t> a_zero = {};
-  const WholeRight* b = nullptr;
+  const IntegerRhs* b = nullptr;
   void* c = nullptr;
   std::int64_t c_stride = 0;
-  WholeEpilogue epilogue = {};
+  IntegerEpilogue epilogue = {};
 };
 
-void gemm(const WholeProduct& product, ThreadPool& pool);
+void gemm(const IntegerGemmWork& product, ThreadPool& pool);
 
 // 16-bit A is made signed, and its zero point is applied to the sums. This is the zero point that then
 // remains.
-inline std::int32_t left_zero(Whole type, std::int32_t zero) {
-  return bytes_of(type) == 1 ? 0 : type == Whole::uint16 ? zero - 32768 : zero;
+inline std::int32_t left_zero(IntegerType type, std::int32_t zero) {
+  return bytes_of(type) == 1 ? 0 : type == IntegerType::uint16 ? zero - 32768 : zero;
 }
 // The largest distance of a value from its zero point; 8-bit matrices may have several zero points.
-inline std::int64_t farthest(Whole type, std::int32_t zero) {
+inline std::int64_t farthest(IntegerType type, std::int32_t zero) {
   if (bytes_of(type) == 1) return 255;
   const std::int64_t left = left_zero(type, zero);
   return std::max(left + 32768, 32767 - left);

@@ -9,13 +9,13 @@
 namespace anybit::kernels {
 
 // B in panels of 64 columns. A byte of a column holds eight consecutive rows (k), one bit each, set for -1.
-class PackedSigns {
+class PackedBinary {
  public:
   static constexpr std::int64_t kColumns = 64;  // per panel
 
   // negative(row, column): whether that element is -1.
-  PackedSigns(std::int64_t k, std::int64_t n,
-              const std::function<bool(std::int64_t, std::int64_t)>& negative);
+  PackedBinary(std::int64_t k, std::int64_t n,
+               const std::function<bool(std::int64_t, std::int64_t)>& negative);
   std::int64_t k() const { return k_; }
   std::int64_t n() const { return n_; }
   std::int64_t depth() const { return (k_ + 7) / 8; }  // bytes per column
@@ -31,16 +31,16 @@ class PackedSigns {
   AlignedBytes memory_;
 };
 
-// One element of BinaryProduct::rows. `none` is padding and adds nothing.
+// One element of BinaryGemmWork::rows. `none` is padding and adds nothing.
 enum class Sign : std::uint8_t { plus = 0, minus = 1, none = 2 };
-void take_signs(const float* from, std::int64_t count, std::uint8_t* to);
+void binarize(const float* from, std::int64_t count, std::uint8_t* to);
 
-struct BinaryProduct {
+struct BinaryGemmWork {
   std::int64_t m = 0;
   const float* a = nullptr;         // m rows of b->k() elements: below zero is -1, everything else is +1
   std::int64_t a_stride = 0;        // row stride
   const RowSource* rows = nullptr;  // instead of a: one Sign per element
-  const PackedSigns* b = nullptr;
+  const PackedBinary* b = nullptr;
   float* c = nullptr;  // sum · scale · factor + beta · addend
   std::int64_t c_stride = 0;
   float scale = 1;
@@ -49,6 +49,6 @@ struct BinaryProduct {
   Spread<float> addend = {};
 };
 
-void multiply(const BinaryProduct& product, ThreadPool& pool);
+void multiply(const BinaryGemmWork& product, ThreadPool& pool);
 
 }  // namespace anybit::kernels

@@ -147,8 +147,8 @@ ANYBIT_WIDE_INLINE unsigned negative_of(const float* from) {
 
 }  // namespace
 
-ANYBIT_WIDE void write_signs_avx512(const float* from, std::int64_t count, SignWords* to,
-                                    std::int64_t stride) {
+ANYBIT_WIDE void write_binary_avx512(const float* from, std::int64_t count, SignWords* to,
+                                     std::int64_t stride) {
   std::int64_t i = 0;
   for (; i + 16 <= count; i += 16, to += 2 * stride) {
     const unsigned negative = negative_of(from + i);
@@ -163,8 +163,8 @@ ANYBIT_WIDE void write_signs_avx512(const float* from, std::int64_t count, SignW
   if (count - i > 8) to[stride].plus = to[0].plus ^ sign_words(negative >> 8, there >> 8).plus;
 }
 
-void count_signs_avx512(int rows, bool all, const SignWords* words, const std::uint8_t* panel,
-                        std::int64_t steps, std::int32_t* sums, std::int64_t stride) {
+void count_binary_avx512(int rows, bool all, const SignWords* words, const std::uint8_t* panel,
+                         std::int64_t steps, std::int32_t* sums, std::int64_t stride) {
   const auto count =
       rows == 4 ? (all ? count_all<4> : count_there<4>) : (all ? count_all<1> : count_there<1>);
   count(words, panel, steps, sums, stride);
@@ -176,9 +176,9 @@ void count_signs_avx512(int rows, bool all, const SignWords* words, const std::u
 
 namespace anybit::kernels {
 
-void write_signs_avx512(const float*, std::int64_t, SignWords*, std::int64_t) {}
-void count_signs_avx512(int, bool, const SignWords*, const std::uint8_t*, std::int64_t, std::int32_t*,
-                        std::int64_t) {}
+void write_binary_avx512(const float*, std::int64_t, SignWords*, std::int64_t) {}
+void count_binary_avx512(int, bool, const SignWords*, const std::uint8_t*, std::int64_t, std::int32_t*,
+                         std::int64_t) {}
 
 }  // namespace anybit::kernels
 

@@ -57,7 +57,7 @@ inline unsigned gather_bits(const std::uint8_t* from, int bit) {
 // Calls write(signs, mask of those that count, step) for `steps` times eight bytes of Sign; returns how many
 // count.
 template <class Write>
-std::int32_t for_signs(const std::uint8_t* from, std::int64_t steps, const Write& write) {
+std::int32_t for_binary(const std::uint8_t* from, std::int64_t steps, const Write& write) {
   std::int32_t count = 0;
   for (std::int64_t i = 0; i < steps; ++i, from += 8) {
     const unsigned there = ~gather_bits(from, 1) & 255;
@@ -80,7 +80,7 @@ namespace anybit::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr std::int64_t kWide = PackedSigns::kColumns;
+constexpr std::int64_t kWide = PackedBinary::kColumns;
 
 // The sign bits of eight values, the first in the lowest bit.
 HWY_INLINE unsigned Signs(const float* HWY_RESTRICT from) {
@@ -223,7 +223,7 @@ struct InWords {
   static constexpr std::int64_t kBytes = sizeof(SignWords);
 
   static void Floats(const float* from, std::int64_t count, std::uint8_t* to, std::int64_t rows) {
-    write_signs_avx512(from, count, reinterpret_cast<SignWords*>(to), rows);
+    write_binary_avx512(from, count, reinterpret_cast<SignWords*>(to), rows);
   }
   static void Write(unsigned signs, unsigned there, std::uint8_t* to) {
     *reinterpret_cast<SignWords*>(to) = sign_words(signs, there);
@@ -231,11 +231,11 @@ struct InWords {
   template <std::int64_t kRows>
   static void Count(bool all, const std::uint8_t* words, const std::uint8_t* panel, std::int64_t steps,
                     std::int32_t* sums, std::int64_t stride) {
-    count_signs_avx512(kRows, all, reinterpret_cast<const SignWords*>(words), panel, steps, sums, stride);
+    count_binary_avx512(kRows, all, reinterpret_cast<const SignWords*>(words), panel, steps, sums, stride);
   }
 };
 
-HWY_INLINE void FinishRow(const BinaryProduct& product, std::int64_t row, std::int64_t first,
+HWY_INLINE void FinishRow(const BinaryGemmWork& product, std::int64_t row, std::int64_t first,
                           std::int64_t count, const std::int32_t* HWY_RESTRICT sums, std::int32_t k) {
   const float scale = product.scale, beta = product.beta;
   const float* HWY_RESTRICT factors = product.factors + first;
@@ -252,7 +252,7 @@ HWY_INLINE void FinishRow(const BinaryProduct& product, std::int64_t row, std::i
 
 // `count` elements of kRows rows from k on; adds the number of elements that count to `there`.
 template <class As, std::int64_t kRows>
-HWY_INLINE void ReadRows(const BinaryProduct& product, std::int64_t row, std::int64_t k, std::int64_t count,
+HWY_INLINE void ReadRows(const BinaryGemmWork& product, std::int64_t row, std::int64_t k, std::int64_t count,
                          std::uint8_t* HWY_RESTRICT to, std::int32_t* HWY_RESTRICT there) {
   if (!product.rows) {
     for (std::int64_t r = 0; r < kRows; ++r) {
@@ -266,15 +266,15 @@ HWY_INLINE void ReadRows(const BinaryProduct& product, std::int64_t row, std::in
   const std::int64_t steps = (count + 7) / 8;
   for (std::int64_t r = 0; r < kRows; ++r) {
     std::fill(signs[r] + count, signs[r] + 8 * steps, static_cast<std::uint8_t>(Sign::none));
-    there[r] += for_signs(signs[r], steps, [&](unsigned eight, unsigned count_of, std::int64_t step) {
+    there[r] += for_binary(signs[r], steps, [&](unsigned eight, unsigned count_of, std::int64_t step) {
       As::Write(eight, count_of, to + (step * kRows + r) * As::kBytes);
     });
   }
 }
 
 template <class As, std::int64_t kRows>
-HWY_INLINE void MultiplyRows(const BinaryProduct& product, const BinaryPart& part) {
-  const PackedSigns& b = *product.b;
+HWY_INLINE void MultiplyRows(const BinaryGemmWork& product, const BinaryPart& part) {
+  const PackedBinary& b = *product.b;
   const std::int64_t wide = part.panels * kWide, bytes = kRows * kChunk * As::kBytes;
   auto* signs = reinterpret_cast<std::uint8_t*>(
       gemm_scratch(bytes + kRows * wide * static_cast<std::int64_t>(sizeof(std::int32_t))));
@@ -295,18 +295,18 @@ HWY_INLINE void MultiplyRows(const BinaryProduct& product, const BinaryPart& par
 }
 
 template <class As, std::int64_t kRows>
-HWY_INLINE void MultiplyAll(const BinaryProduct& product, BinaryPart part) {
+HWY_INLINE void MultiplyAll(const BinaryGemmWork& product, BinaryPart part) {
   const std::int64_t end = part.row + part.rows;
   for (; part.row + kRows <= end; part.row += kRows) MultiplyRows<As, kRows>(product, part);
   for (; part.row < end; ++part.row) MultiplyRows<As, 1>(product, part);
 }
 
-void MultiplyByTables(const BinaryProduct& product, const BinaryPart& part) {
+void MultiplyByTables(const BinaryGemmWork& product, const BinaryPart& part) {
   MultiplyAll<InTables, kRowsAtOnce>(product, part);
 }
 
 #if HWY_TARGET == HWY_AVX2
-void MultiplyByCounts(const BinaryProduct& product, const BinaryPart& part) {
+void MultiplyByCounts(const BinaryGemmWork& product, const BinaryPart& part) {
   MultiplyAll<InWords, kMostRows>(product, part);
 }
 #endif
@@ -329,8 +329,8 @@ std::span<const Descriptor> gemm_binary_simd_descriptors() {
   return all;
 }
 
-PackedSigns::PackedSigns(std::int64_t k, std::int64_t n,
-                         const std::function<bool(std::int64_t, std::int64_t)>& negative)
+PackedBinary::PackedBinary(std::int64_t k, std::int64_t n,
+                           const std::function<bool(std::int64_t, std::int64_t)>& negative)
     : k_(k), n_(n), memory_(aligned_bytes(bytes())) {
   auto* all = reinterpret_cast<std::uint8_t*>(memory_.get());
   std::fill(all, all + bytes(), std::uint8_t{0});
@@ -342,11 +342,11 @@ PackedSigns::PackedSigns(std::int64_t k, std::int64_t n,
   }
 }
 
-void take_signs(const float* from, std::int64_t count, std::uint8_t* to) {
+void binarize(const float* from, std::int64_t count, std::uint8_t* to) {
   for (std::int64_t i = 0; i < count; ++i) to[i] = from[i] < 0 ? 1 : 0;
 }
 
-void multiply(const BinaryProduct& product, ThreadPool& pool) {
+void multiply(const BinaryGemmWork& product, ThreadPool& pool) {
   // Many rows: all columns at once, so that A's tables are built once. Few rows: the columns are split among
   // threads.
   constexpr std::int64_t kManyRows = 32, kPanelsOfFew = 4;

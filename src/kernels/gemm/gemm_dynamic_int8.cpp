@@ -18,9 +18,9 @@ struct Place {
   int shift;
 };
 Place place_in_group(NumberKind kind, std::int64_t row, std::int64_t column) {
-  const std::int64_t quad = row / 4, in = column * 4 + row % 4;
-  if (kind == NumberKind::bytes) return {quad * 4 * kPanel + in, 0};
-  return {quad / 2 * 4 * kPanel + in, quad % 2 == 0 ? 0 : 4};
+  const std::int64_t dot4_group = row / 4, in = column * 4 + row % 4;
+  if (kind == NumberKind::bytes) return {dot4_group * 4 * kPanel + in, 0};
+  return {dot4_group / 2 * 4 * kPanel + in, dot4_group % 2 == 0 ? 0 : 4};
 }
 
 // With magnitudes up to 32, four products with magnitudes up to 127 fit a sum of 16 bits.
@@ -28,14 +28,15 @@ constexpr int kLargestInTable = 32;
 
 }  // namespace
 
-std::unique_ptr<const RoundedCodes> RoundedCodes::make(const CodeMatrix& from) {
-  if (from.k <= 0 || from.n <= 0 || (from.block < kQuadGroup && from.block < from.k)) return nullptr;
-  const auto storage = whole_storage(from);
-  return std::unique_ptr<const RoundedCodes>(storage ? new RoundedCodes(from, *storage) : nullptr);
+std::unique_ptr<const DynamicInt8Weights> DynamicInt8Weights::make(const CodeMatrix& from) {
+  if (from.k <= 0 || from.n <= 0 || (from.block < kDot4Group && from.block < from.k)) return nullptr;
+  const auto storage = integer_storage(from);
+  return std::unique_ptr<const DynamicInt8Weights>(storage ? new DynamicInt8Weights(from, *storage)
+                                                           : nullptr);
 }
 
 // Numbers are offset so that nibbles start at zero and bytes are signed.
-void RoundedCodes::find_kind(const CodeStorage& storage) {
+void DynamicInt8Weights::find_kind(const CodeStorage& storage) {
   std::vector<int> numbers;
   for (const std::uint8_t one : storage.stored) numbers.push_back(number_of(storage, one));
   const auto [low, high] = std::ranges::minmax(numbers);
@@ -50,19 +51,19 @@ void RoundedCodes::find_kind(const CodeStorage& storage) {
     view_.table[i] = static_cast<std::uint8_t>(numbers[i] - low);
 }
 
-void RoundedCodes::find_runs() {
+void DynamicInt8Weights::find_runs() {
   for (std::int64_t b = 0; b < view_.blocks; ++b) {
     const std::int64_t end = std::min((b + 1) * view_.block, view_.k);
     for (std::int64_t k = b * view_.block; k < end; k += kRunRows) {
       const std::int64_t count = std::min(kRunRows, end - k);
-      runs_.push_back({k, count, (count + kQuadGroup - 1) / kQuadGroup, b});
+      runs_.push_back({k, count, (count + kDot4Group - 1) / kDot4Group, b});
       view_.groups += runs_.back().groups;
     }
   }
   view_.runs = runs_;
 }
 
-RoundedCodes::RoundedCodes(const CodeMatrix& from, const CodeStorage& storage)
+DynamicInt8Weights::DynamicInt8Weights(const CodeMatrix& from, const CodeStorage& storage)
     : codes_(nullptr, nullptr), factors_(nullptr, nullptr), zeros_(nullptr, nullptr) {
   const std::int64_t panels = (from.n + kPanel - 1) / kPanel, blocks = from.blocks();
   view_ = {.k = from.k, .n = from.n, .block = from.block, .blocks = blocks};
@@ -90,8 +91,8 @@ RoundedCodes::RoundedCodes(const CodeMatrix& from, const CodeStorage& storage)
     std::uint8_t* group = codes + c / kPanel * view_.groups * view_.group_bytes();
     for (const Run& run : runs_) {
       for (std::int64_t i = 0; i < run.count; ++i) {
-        const auto [byte, shift] = place_in_group(view_.kind, i % kQuadGroup, c % kPanel);
-        std::uint8_t& place = group[i / kQuadGroup * view_.group_bytes() + byte];
+        const auto [byte, shift] = place_in_group(view_.kind, i % kDot4Group, c % kPanel);
+        std::uint8_t& place = group[i / kDot4Group * view_.group_bytes() + byte];
         place = static_cast<std::uint8_t>(place | stored(column[at(run.first + i)]) << shift);
       }
       group += run.groups * view_.group_bytes();
@@ -103,13 +104,13 @@ RoundedCodes::RoundedCodes(const CodeMatrix& from, const CodeStorage& storage)
 }
 
 // The dequantized weights, for a GEMM whose rows of A are not in memory one by one.
-const float* RoundedCodes::panel(std::int64_t index, std::int64_t k, std::int64_t count,
-                                 float* scratch) const {
-  const std::int64_t block_groups = (view_.block + kQuadGroup - 1) / kQuadGroup;
+const float* DynamicInt8Weights::panel(std::int64_t index, std::int64_t k, std::int64_t count,
+                                       float* scratch) const {
+  const std::int64_t block_groups = (view_.block + kDot4Group - 1) / kDot4Group;
   for (std::int64_t i = 0; i < count * kPanel; ++i) {
     const std::int64_t row = k + i / kPanel, block = row / view_.block, in = row % view_.block;
-    const std::int64_t group = index * view_.groups + block * block_groups + in / kQuadGroup;
-    const auto [byte, shift] = place_in_group(view_.kind, in % kQuadGroup, i % kPanel);
+    const std::int64_t group = index * view_.groups + block * block_groups + in / kDot4Group;
+    const auto [byte, shift] = place_in_group(view_.kind, in % kDot4Group, i % kPanel);
     const std::uint8_t stored = view_.codes[group * view_.group_bytes() + byte];
     int number = static_cast<std::int8_t>(stored);
     if (view_.kind != NumberKind::bytes) number = stored >> shift & 15;
@@ -121,14 +122,14 @@ const float* RoundedCodes::panel(std::int64_t index, std::int64_t k, std::int64_
   return scratch;
 }
 
-std::int64_t RoundedCodes::bytes() const {
+std::int64_t DynamicInt8Weights::bytes() const {
   const std::int64_t panels = (view_.n + kPanel - 1) / kPanel;
   return panels * (view_.groups * view_.group_bytes() + view_.blocks * kPanel * 4 * (view_.zeros ? 2 : 1));
 }
 
-std::unique_ptr<const FloatRight> pack_codes(const CodeMatrix& from, bool rounded) {
-  std::unique_ptr<const FloatRight> packed;
-  if (rounded) packed = RoundedCodes::make(from);
+std::unique_ptr<const FloatRhs> pack_codes(const CodeMatrix& from, bool rounded) {
+  std::unique_ptr<const FloatRhs> packed;
+  if (rounded) packed = DynamicInt8Weights::make(from);
   return packed ? std::move(packed) : PackedCodes::make(from);
 }
 

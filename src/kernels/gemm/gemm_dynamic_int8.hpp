@@ -12,7 +12,7 @@ namespace anybit::kernels {
 // 4-bit codes that are the integers themselves, 4-bit indices of a table, or 8-bit integers.
 enum class NumberKind : std::uint8_t { nibbles, table, bytes };
 
-inline constexpr std::int64_t kRunRows = 32, kQuadGroup = 16;
+inline constexpr std::int64_t kRunRows = 32, kDot4Group = 16;
 
 struct Run {
   std::int64_t first, count;   // rows
@@ -32,21 +32,21 @@ struct NumberView {
   const float *factors = nullptr, *zeros = nullptr;  // [panel][block][16]; zeros may be null
   std::span<const Run> runs = {};
 
-  std::int64_t group_bytes() const { return kQuadGroup * kPanel / (kind == NumberKind::bytes ? 1 : 2); }
+  std::int64_t group_bytes() const { return kDot4Group * kPanel / (kind == NumberKind::bytes ? 1 : 2); }
 };
 
-class RoundedCodes final : public FloatRight {
+class DynamicInt8Weights final : public FloatRhs {
  public:
   // Null if the values are not integers, if a weight is NaN or infinite, or if blocks are too small to pay
   // off.
-  static std::unique_ptr<const RoundedCodes> make(const CodeMatrix& from);
+  static std::unique_ptr<const DynamicInt8Weights> make(const CodeMatrix& from);
 
   const float* panel(std::int64_t index, std::int64_t k, std::int64_t count, float* scratch) const override;
-  bool multiply(const FloatProduct& product, ThreadPool& pool) const override;
+  bool multiply(const FloatGemmWork& product, ThreadPool& pool) const override;
   std::int64_t bytes() const override;
 
  private:
-  RoundedCodes(const CodeMatrix& from, const CodeStorage& storage);
+  DynamicInt8Weights(const CodeMatrix& from, const CodeStorage& storage);
   void find_kind(const CodeStorage& storage);
   void find_runs();
   NumberView view_ = {};
@@ -56,6 +56,6 @@ class RoundedCodes final : public FloatRight {
 
 // With `rounded`, a matrix for dynamic int8 GEMM if the values allow it. Null if the codes have no supported
 // storage.
-std::unique_ptr<const FloatRight> pack_codes(const CodeMatrix& from, bool rounded);
+std::unique_ptr<const FloatRhs> pack_codes(const CodeMatrix& from, bool rounded);
 
 }  // namespace anybit::kernels

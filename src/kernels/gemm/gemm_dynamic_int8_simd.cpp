@@ -23,9 +23,9 @@ struct RoundedRows {
   std::int32_t* sums = nullptr;
 };
 
-struct RoundedProduct {
+struct DynamicGemmWork {
   const NumberView& view;
-  const FloatProduct& product;
+  const FloatGemmWork& product;
   const RoundedRows& rounded;
 };
 
@@ -62,7 +62,7 @@ HWY_INLINE void RoundRun(const float* HWY_RESTRICT x, std::int64_t count, std::i
   sum = hn::GetLane(hn::SumOfLanes(di, total));
 }
 
-void RoundRows(const NumberView& view, const FloatProduct& product, const RoundedRows& rounded,
+void RoundRows(const NumberView& view, const FloatGemmWork& product, const RoundedRows& rounded,
                ThreadPool& pool) {
   struct Job {
     const NumberView& view;
@@ -76,7 +76,7 @@ void RoundRows(const NumberView& view, const FloatProduct& product, const Rounde
       std::int64_t run_index = r * job.rounded.runs;
       for (const Run& run : job.view.runs) {
         const float* x = job.a.data + r * job.a.row_stride + run.first;
-        const std::int64_t count = run.groups * kQuadGroup;
+        const std::int64_t count = run.groups * kDot4Group;
         if (run.count != count) {
           std::copy_n(x, run.count, padded);
           std::fill(padded + run.count, padded + count, 0.0f);
@@ -95,16 +95,16 @@ void RoundRows(const NumberView& view, const FloatProduct& product, const Rounde
 template <NumberKind kKind>
 HWY_INLINE void GroupSums(const NumberView& view, const std::uint8_t* codes, const std::int8_t* x,
                           std::int32_t (&dots)[kPanel]) {
-  for (std::int64_t i = 0; i < kQuadGroup * kPanel; ++i) {
-    const std::int64_t quad = i / (4 * kPanel), in = i % (4 * kPanel);
+  for (std::int64_t i = 0; i < kDot4Group * kPanel; ++i) {
+    const std::int64_t dot4_group = i / (4 * kPanel), in = i % (4 * kPanel);
     int number = 0;
     if (kKind == NumberKind::bytes) {
       number = static_cast<std::int8_t>(codes[i]);
     } else {
-      number = codes[quad / 2 * 4 * kPanel + in] >> quad % 2 * 4 & 15;
+      number = codes[dot4_group / 2 * 4 * kPanel + in] >> dot4_group % 2 * 4 & 15;
       if (kKind == NumberKind::table) number = view.table[number];
     }
-    dots[in / 4] += number * x[quad * 4 + in % 4];
+    dots[in / 4] += number * x[dot4_group * 4 + in % 4];
   }
 }
 
@@ -117,7 +117,7 @@ HWY_INLINE void RunSums(const NumberView& view, const std::uint8_t* HWY_RESTRICT
       std::int32_t sums[kPanel] = {};
       for (std::int64_t g = 0; g < groups; ++g)
         GroupSums<kKind>(view, codes + p * panel_bytes + g * view.group_bytes(),
-                         x + r * stride + g * kQuadGroup, sums);
+                         x + r * stride + g * kDot4Group, sums);
       for (int v = 0; v < kVectors; ++v) dots[p][r][v] = hn::Set(DI(), sums[v]);
     }
   }
@@ -159,47 +159,47 @@ HWY_INLINE VI Pairs(VI16 sums) {
 #endif
 
 // Broadcasts four consecutive numbers of a row to all lanes.
-HWY_INLINE VI8 Quad(const std::int8_t* x) {
+HWY_INLINE VI8 Dot4(const std::int8_t* x) {
   std::int32_t four;
   std::memcpy(&four, x, sizeof(four));
   return hn::BitCast(DI8(), hn::Set(DI(), four));
 }
 
-// The numbers of a group for a vector of columns: `quads` of four rows each.
+// The numbers of a group for a vector of columns: `dot4_groups` of four rows each.
 template <NumberKind kKind>
 struct Numbers {
-  VU8 quads[4];
+  VU8 dot4_groups[4];
   HWY_INLINE Numbers(const NumberView& view, const std::uint8_t* HWY_RESTRICT from) {
     const DU8 d;
     HWY_UNROLL(2)
     for (int i = 0; i < 2; ++i) {
       const VU8 both = hn::LoadU(d, from + i * 4 * kPanel);
       const VU8 upper = hn::BitCast(d, hn::ShiftRight<4>(hn::BitCast(hn::RebindToUnsigned<DI16>(), both)));
-      quads[2 * i] = hn::And(both, hn::Set(d, 15));
-      quads[2 * i + 1] = hn::And(upper, hn::Set(d, 15));
+      dot4_groups[2 * i] = hn::And(both, hn::Set(d, 15));
+      dot4_groups[2 * i + 1] = hn::And(upper, hn::Set(d, 15));
     }
     if (kKind == NumberKind::table) {
       const VU8 table = hn::LoadDup128(d, view.table);
       HWY_UNROLL(4)
-      for (int i = 0; i < 4; ++i) quads[i] = hn::TableLookupBytes(table, quads[i]);
+      for (int i = 0; i < 4; ++i) dot4_groups[i] = hn::TableLookupBytes(table, dot4_groups[i]);
     }
   }
   HWY_INLINE VI Dot(const VI8 (&x)[4]) const {
-    const VI16 first = hn::Add(Pairs(quads[0], x[0]), Pairs(quads[1], x[1]));
-    return Pairs(hn::Add(first, hn::Add(Pairs(quads[2], x[2]), Pairs(quads[3], x[3]))));
+    const VI16 first = hn::Add(Pairs(dot4_groups[0], x[0]), Pairs(dot4_groups[1], x[1]));
+    return Pairs(hn::Add(first, hn::Add(Pairs(dot4_groups[2], x[2]), Pairs(dot4_groups[3], x[3]))));
   }
 };
 template <>
 struct Numbers<NumberKind::bytes> {
-  VI8 quads[4];
+  VI8 dot4_groups[4];
   HWY_INLINE Numbers(const NumberView&, const std::uint8_t* HWY_RESTRICT from) {
     const auto* at = reinterpret_cast<const std::int8_t*>(from);
     HWY_UNROLL(4)
-    for (int i = 0; i < 4; ++i) quads[i] = hn::LoadU(DI8(), at + i * 4 * kPanel);
+    for (int i = 0; i < 4; ++i) dot4_groups[i] = hn::LoadU(DI8(), at + i * 4 * kPanel);
   }
   HWY_INLINE VI Dot(const VI8 (&x)[4]) const {
-    const VI first = hn::Add(Pairs(Pairs(quads[0], x[0])), Pairs(Pairs(quads[1], x[1])));
-    return hn::Add(first, hn::Add(Pairs(Pairs(quads[2], x[2])), Pairs(Pairs(quads[3], x[3]))));
+    const VI first = hn::Add(Pairs(Pairs(dot4_groups[0], x[0])), Pairs(Pairs(dot4_groups[1], x[1])));
+    return hn::Add(first, hn::Add(Pairs(Pairs(dot4_groups[2], x[2])), Pairs(Pairs(dot4_groups[3], x[3]))));
   }
 };
 
@@ -209,7 +209,7 @@ template <NumberKind kKind, int Rows, int Panels>
 HWY_INLINE void RunSums(const NumberView& view, const std::uint8_t* HWY_RESTRICT codes,
                         std::int64_t panel_bytes, const std::int8_t* HWY_RESTRICT x, std::int64_t stride,
                         std::int64_t groups, VI (&dots)[Panels][Rows][kVectors]) {
-  constexpr std::int64_t kBytes = kQuadGroup * kPanel / (kKind == NumberKind::bytes ? 1 : 2);
+  constexpr std::int64_t kBytes = kDot4Group * kPanel / (kKind == NumberKind::bytes ? 1 : 2);
   HWY_UNROLL(4)
   for (int p = 0; p < Panels; ++p) {
     HWY_UNROLL(4)
@@ -229,9 +229,9 @@ HWY_INLINE void RunSums(const NumberView& view, const std::uint8_t* HWY_RESTRICT
         const Numbers<kKind> numbers(view, at + v * kLanes * 4);
         HWY_UNROLL(4)
         for (int r = 0; r < Rows; ++r) {
-          const std::int8_t* HWY_RESTRICT row = x + r * stride + g * kQuadGroup;
-          const VI8 quads[4] = {Quad(row), Quad(row + 4), Quad(row + 8), Quad(row + 12)};
-          dots[p][r][v] = hn::Add(dots[p][r][v], numbers.Dot(quads));
+          const std::int8_t* HWY_RESTRICT row = x + r * stride + g * kDot4Group;
+          const VI8 dot4_groups[4] = {Dot4(row), Dot4(row + 4), Dot4(row + 8), Dot4(row + 12)};
+          dots[p][r][v] = hn::Add(dots[p][r][v], numbers.Dot(dot4_groups));
         }
       }
     }
@@ -274,7 +274,7 @@ HWY_NOINLINE void NumberStrip(const NumberView& view, const RoundedRows& rounded
       }
     }
     codes += run.groups * view.group_bytes();
-    x += run.groups * kQuadGroup;
+    x += run.groups * kDot4Group;
     ++scales;
     ++totals;
   }
@@ -282,7 +282,7 @@ HWY_NOINLINE void NumberStrip(const NumberView& view, const RoundedRows& rounded
 
 // All rows by some panels.
 template <NumberKind kKind, bool Zeros, int Panels>
-HWY_INLINE void NumberPanels(const NumberView& view, const FloatProduct& product, const RoundedRows& rounded,
+HWY_INLINE void NumberPanels(const NumberView& view, const FloatGemmWork& product, const RoundedRows& rounded,
                              std::int64_t panel) {
   HWY_ALIGN float sums[3 * Panels * kPanel];
   const auto strip = [&]<int Rows>(std::int64_t row) HWY_ATTR {
@@ -295,11 +295,11 @@ HWY_INLINE void NumberPanels(const NumberView& view, const FloatProduct& product
 }
 
 template <NumberKind kKind, bool Zeros>
-void NumberProduct(const NumberView& view, const FloatProduct& product, const RoundedRows& rounded,
+void NumberProduct(const NumberView& view, const FloatGemmWork& product, const RoundedRows& rounded,
                    ThreadPool& pool) {
   struct Job {
     const NumberView& view;
-    const FloatProduct& product;
+    const FloatGemmWork& product;
     const RoundedRows& rounded;
     std::int64_t panels;
   } const job{view, product, rounded, Ratio(product.n, kPanel)};
@@ -318,9 +318,9 @@ void NumberProduct(const NumberView& view, const FloatProduct& product, const Ro
            });
 }
 
-void MultiplyRounded(const RoundedProduct& work, ThreadPool& pool) {
+void MultiplyRounded(const DynamicGemmWork& work, ThreadPool& pool) {
   const NumberView& view = work.view;
-  const FloatProduct& product = work.product;
+  const FloatGemmWork& product = work.product;
   const RoundedRows& rounded = work.rounded;
   RoundRows(view, product, rounded, pool);
   const auto with = [&]<NumberKind kKind>() {
@@ -359,9 +359,9 @@ std::span<const Descriptor> gemm_dynamic_int8_simd_descriptors() {
   return all;
 }
 
-bool RoundedCodes::multiply(const FloatProduct& product, ThreadPool& pool) const {
+bool DynamicInt8Weights::multiply(const FloatGemmWork& product, ThreadPool& pool) const {
   if (product.rows || product.a.column_stride != 1) return false;
-  RoundedRows rounded{view_.groups * kQuadGroup, static_cast<std::int64_t>(view_.runs.size())};
+  RoundedRows rounded{view_.groups * kDot4Group, static_cast<std::int64_t>(view_.runs.size())};
   const std::int64_t rows = std::min(product.m, kRowsAtOnce);
   const std::int64_t numbers = rows * rounded.stride, runs = rows * rounded.runs;
   std::byte* scratch = gemm_scratch(numbers + runs * 8);  // numbers come in groups of 16: aligned
@@ -369,13 +369,13 @@ bool RoundedCodes::multiply(const FloatProduct& product, ThreadPool& pool) const
   rounded.scales = reinterpret_cast<float*>(scratch + numbers);
   rounded.sums = reinterpret_cast<std::int32_t*>(scratch + numbers + runs * 4);
   for (std::int64_t row = 0; row < product.m; row += kRowsAtOnce) {
-    FloatProduct part = product;
+    FloatGemmWork part = product;
     part.m = std::min(kRowsAtOnce, product.m - row);
     part.a.data += row * product.a.row_stride;
     part.c += row * product.c_stride;
     Spread<float>& addend = part.epilogue.addend;
     if (addend.data) addend.data += row * addend.row_stride;
-    const RoundedProduct work{view_, part, rounded};
+    const DynamicGemmWork work{view_, part, rounded};
     choose<DynamicGemm>(work).run(work, pool);
   }
   return true;

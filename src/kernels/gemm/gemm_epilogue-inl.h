@@ -18,7 +18,7 @@ using VF = hn::Vec<DF>;
 inline constexpr int kMostRows = kTileRows > 4 ? kTileRows : 4;
 
 // The epilogue for up to kMostRows rows of C: scale, add, clamp. Sums are in rows of 16.
-HWY_INLINE void FinishTile(const FloatProduct& product, const float* sums, std::int64_t row, int rows,
+HWY_INLINE void FinishTile(const FloatGemmWork& product, const float* sums, std::int64_t row, int rows,
                            std::int64_t panel) {
   const DF d;
   const FloatEpilogue& e = product.epilogue;

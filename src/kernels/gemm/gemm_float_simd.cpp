@@ -109,7 +109,7 @@ class FloatMath {
   using A = float;
   using B = float;
   using Sum = float;
-  explicit FloatMath(const FloatProduct& product) : product_(product), plain_(IsPlain(product.epilogue)) {}
+  explicit FloatMath(const FloatGemmWork& product) : product_(product), plain_(IsPlain(product.epilogue)) {}
 
   static std::int64_t Stride(std::int64_t depth) { return depth + kPanel; }
   std::int64_t LeftBytes(std::int64_t rows, std::int64_t depth) const {
@@ -166,7 +166,7 @@ class FloatMath {
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
     return e.alpha == 1 && !e.addend.data && e.low == -kInfinity && e.high == kInfinity;
   }
-  const FloatProduct& product_;
+  const FloatGemmWork& product_;
   const bool plain_;  // sums are C's elements
 };
 
@@ -185,16 +185,16 @@ class Avx512Math : public FloatMath<true> {
 
 // A few rows by a packed matrix, which is read once, in order: bound by memory.
 template <bool Fused, int Rows, int Panels>
-void FewRows(const FloatProduct& product, ThreadPool& pool) {
+void FewRows(const FloatGemmWork& product, ThreadPool& pool) {
   static_assert(Rows <= kMostRows);
   struct Job {
-    const FloatProduct& product;
+    const FloatGemmWork& product;
     std::int64_t panels;
   } const job{product, Ratio(product.n, kPanel)};
   const std::int64_t strip_macs = std::max<std::int64_t>(1, Rows * Panels * kPanel * product.k);
   pool.run(Ratio(job.panels, Panels), Ratio(kPartMacs, 4 * strip_macs),
            [&job](std::int64_t first, std::int64_t last) HWY_ATTR {
-             const FloatProduct& of = job.product;
+             const FloatGemmWork& of = job.product;
              const FloatMath<Fused> math(of);
              HWY_ALIGN float sums[Rows * Panels * kPanel];
              for (std::int64_t p = first * Panels; p < std::min(last * Panels, job.panels); p += Panels) {
@@ -214,7 +214,7 @@ void FewRows(const FloatProduct& product, ThreadPool& pool) {
 }
 
 template <bool Fused>
-void FewRowsGemm(const FloatProduct& product, ThreadPool& pool) {
+void FewRowsGemm(const FloatGemmWork& product, ThreadPool& pool) {
   if (product.m == 1) FewRows<Fused, 1, 4>(product, pool);
   if (product.m == 2) FewRows<Fused, 2, 2>(product, pool);
   if (product.m == 3) FewRows<Fused, 3, 2>(product, pool);
@@ -223,13 +223,13 @@ void FewRowsGemm(const FloatProduct& product, ThreadPool& pool) {
 
 // Unfused: the same bits on every target.
 template <bool Fused>
-void BlockGemm(const FloatProduct& product, ThreadPool& pool) {
+void BlockGemm(const FloatGemmWork& product, ThreadPool& pool) {
   RunBlocks<FloatMath<Fused>>(product, 256, pool);
 }
 
 #if HWY_TARGET == HWY_AVX2
 // CPUs with AVX-512 have a larger L2 cache: with blocks of more rows, B is read fewer times.
-void Avx512Gemm(const FloatProduct& product, ThreadPool& pool) {
+void Avx512Gemm(const FloatGemmWork& product, ThreadPool& pool) {
   RunBlocks<Avx512Math>(product, 384, pool, 192);
 }
 #endif
@@ -257,14 +257,14 @@ namespace {
 
 HWY_EXPORT(FloatPanel);
 
-bool has_few_rows(const FloatProduct& product) {
+bool has_few_rows(const FloatGemmWork& product) {
   return product.m <= 4 && product.b->packed() && !product.rows && product.a.column_stride == 1;
 }
-bool has_many_rows(const FloatProduct& product) { return !has_few_rows(product); }
-bool is_reproducible_with_few_rows(const FloatProduct& product) {
+bool has_many_rows(const FloatGemmWork& product) { return !has_few_rows(product); }
+bool is_reproducible_with_few_rows(const FloatGemmWork& product) {
   return reproducible() && has_few_rows(product);
 }
-bool is_reproducible(const FloatProduct&) { return reproducible(); }
+bool is_reproducible(const FloatGemmWork&) { return reproducible(); }
 
 }  // namespace
 
@@ -309,7 +309,7 @@ PackedFloats::PackedFloats(MatrixView<float> b, std::int64_t k, std::int64_t n)
 
 std::int64_t PackedFloats::bytes() const { return (n_ + kPanel - 1) / kPanel * k_ * kPanel * 4; }
 
-void gemm(const FloatProduct& product, ThreadPool& pool) {
+void gemm(const FloatGemmWork& product, ThreadPool& pool) {
   if (product.m <= 0 || product.n <= 0 || product.b->multiply(product, pool)) return;
   choose<FloatGemm>(product).run(product, pool);
 }

@@ -9,7 +9,7 @@
 #define ANYBIT_KERNELS_GEMM_WHOLE_ONCE_
 namespace anybit::kernels {
 // A GEMM whose sums may need 64 bits.
-struct WideProduct : WholeProduct {
+struct Int64GemmWork : IntegerGemmWork {
   // Added to the sums: offsets by column, padded to full panels, and a bias by row, which is removed from the
   // epilogue.
   const std::int64_t* offsets = nullptr;
@@ -24,11 +24,11 @@ namespace anybit::kernels {
 namespace HWY_NAMESPACE {
 
 // How A is packed into scratch memory.
-class WholeLeft {
+class IntegerLeft {
  public:
   static constexpr int kTogether = 1;
   using A = std::int16_t;
-  explicit WholeLeft(const WholeProduct& product) : product_(product) {}
+  explicit IntegerLeft(const IntegerGemmWork& product) : product_(product) {}
 
   // Longer rows get padded strides, to avoid cache set conflicts.
   static constexpr std::int64_t kShort = 128;
@@ -41,7 +41,7 @@ class WholeLeft {
                                       std::byte* scratch, std::int64_t& stride) const {
     stride = Stride(count);
     auto* to = reinterpret_cast<std::int16_t*>(scratch);
-    WholeView from = product_.a;
+    IntegerView from = product_.a;
     const std::int64_t width = bytes_of(from.type);
     if (product_.rows) {
       std::byte* raw = scratch + Ratio(rows * stride * 2, 64) * 64;
@@ -71,29 +71,30 @@ class WholeLeft {
   HWY_INLINE std::int32_t Zero(std::int64_t row) const {
     return product_.a_zero.data ? product_.a_zero.data[row * product_.a_zero.row_stride] : 0;
   }
-  static HWY_INLINE void Widen(Whole type, const void* from, std::int64_t step, std::int64_t count,
+  static HWY_INLINE void Widen(IntegerType type, const void* from, std::int64_t step, std::int64_t count,
                                std::int32_t zero, std::int16_t* to) {
     switch (type) {
-      case Whole::int8:
+      case IntegerType::int8:
         return WidenRow(static_cast<const std::int8_t*>(from), step, count, zero, to);
-      case Whole::uint8:
+      case IntegerType::uint8:
         return WidenRow(static_cast<const std::uint8_t*>(from), step, count, zero, to);
-      case Whole::int16:  // subtracting the zero point could overflow: the rest of it is applied to the sums
+      case IntegerType::int16:  // subtracting the zero point could overflow: the rest of it is applied to the
+                                // sums
         return WidenRow(static_cast<const std::int16_t*>(from), step, count, 0, to);
-      case Whole::uint16:
+      case IntegerType::uint16:
         return WidenRow(static_cast<const std::uint16_t*>(from), step, count, 32768, to);
     }
   }
-  const WholeProduct& product_;
+  const IntegerGemmWork& product_;
 };
 
 // B in any layout: panels are widened, and their zero points subtracted, when needed.
-class WholeMath : public WholeLeft {
+class IntegerMath : public IntegerLeft {
  public:
   using B = std::int16_t;
   using Sum = std::int32_t;
   static constexpr std::int64_t kRowBytes = 0;
-  explicit WholeMath(const WholeProduct& product) : WholeLeft(product), finish_(product) {}
+  explicit IntegerMath(const IntegerGemmWork& product) : IntegerLeft(product), finish_(product) {}
 
   static std::int64_t RightBytes(std::int64_t depth) { return Ratio(depth, 2) * 2 * kPanel * 2; }
   static const std::byte* Ahead(std::int64_t, std::int64_t) { return nullptr; }
@@ -104,33 +105,33 @@ class WholeMath : public WholeLeft {
   }
   HWY_INLINE void Multiply(int rows, const A* a, std::int64_t stride, const B* b, std::int64_t count,
                            Sum* sums, std::int64_t sum_stride, bool first) const {
-    MultiplyWholes(rows, a, stride, b, count, sums, sum_stride, first);
+    MultiplyIntegers(rows, a, stride, b, count, sums, sum_stride, first);
   }
   HWY_INLINE void Finish(const Sum* sums, std::int64_t row, int rows, std::int64_t panel) const {
     finish_.Tile(sums, row, rows, panel * kPanel);
   }
 
  private:
-  WholeFinish finish_;
+  IntegerFinish finish_;
 };
 
 // B packed as bytes: they are widened on the way to the registers, at almost no cost, and their zero points
 // are applied to the sums.
-class NarrowMath : public WholeLeft {
+class NarrowMath : public IntegerLeft {
  public:
   using B = std::int8_t;
   using Sum = std::int32_t;
   static constexpr std::int64_t kRowBytes = kPanel;
-  explicit NarrowMath(const WholeProduct& product)
-      : WholeLeft(product),
+  explicit NarrowMath(const IntegerGemmWork& product)
+      : IntegerLeft(product),
         finish_(product),
-        plain_(product.epilogue.type == WholeResult::int32 && !product.epilogue.bias.data &&
+        plain_(product.epilogue.type == IntegerResult::int32 && !product.epilogue.bias.data &&
                !product.b->zeros()) {}
 
   static std::int64_t RightBytes(std::int64_t) { return 0; }
   HWY_INLINE const std::int16_t* Left(std::int64_t row, std::int64_t rows, std::int64_t k, std::int64_t count,
                                       std::byte* scratch, std::int64_t& stride) {
-    const std::int16_t* a = WholeLeft::Left(row, rows, k, count, scratch, stride);
+    const std::int16_t* a = IntegerLeft::Left(row, rows, k, count, scratch, stride);
     first_row_ = row;
     for (std::int64_t r = 0; r < rows && product_.b->zeros(); ++r) {
       std::uint32_t sum = k == 0 ? 0 : row_sums_[r];
@@ -154,9 +155,9 @@ class NarrowMath : public WholeLeft {
   HWY_INLINE void Multiply(int rows, const A* a, std::int64_t stride, const B* b, std::int64_t count,
                            Sum* sums, std::int64_t sum_stride, bool first) const {
     if (half_) {
-      MultiplyWholes<kHalfVectors>(rows, a, stride, b, count, sums, sum_stride, first);
+      MultiplyIntegers<kHalfVectors>(rows, a, stride, b, count, sums, sum_stride, first);
     } else {
-      MultiplyWholes(rows, a, stride, b, count, sums, sum_stride, first);
+      MultiplyIntegers(rows, a, stride, b, count, sums, sum_stride, first);
     }
   }
   HWY_INLINE void Finish(Sum* sums, std::int64_t row, int rows, std::int64_t panel) const {
@@ -174,18 +175,18 @@ class NarrowMath : public WholeLeft {
   }
 
  private:
-  WholeFinish finish_;
+  IntegerFinish finish_;
   const bool plain_;   // sums are C's elements
   bool half_ = false;  // only half of the panel's columns are used
   std::int64_t first_row_ = 0;
   std::uint32_t row_sums_[kBlockRows + kTileRows];
 };
 
-class WideMath : public WholeLeft {
+class WideMath : public IntegerLeft {
  public:
   using B = std::int16_t;
   using Sum = std::int64_t;
-  explicit WideMath(const WideProduct& product) : WholeLeft(product), wide_(product), finish_(product) {}
+  explicit WideMath(const Int64GemmWork& product) : IntegerLeft(product), wide_(product), finish_(product) {}
 
   std::int64_t RightBytes(std::int64_t depth) const { return product_.b->parts() * Part(depth) * 2; }
   static constexpr std::int64_t kRowBytes = 0;
@@ -201,7 +202,7 @@ class WideMath : public WholeLeft {
                            Sum* sums, std::int64_t, bool first) const {
     HWY_ALIGN std::int32_t some[2][kTileRows * kPanel] = {};
     for (int part = 0; part < product_.b->parts(); ++part) {
-      MultiplyWholes(rows, a, stride, b + part * Part(count), count, some[part], kPanel, true);
+      MultiplyIntegers(rows, a, stride, b + part * Part(count), count, some[part], kPanel, true);
     }
     AddParts(some[0], product_.b->parts() == 2 ? some[1] : nullptr, rows * kPanel, first, sums);
   }
@@ -211,7 +212,7 @@ class WideMath : public WholeLeft {
       for (std::int64_t i = 0; i < kPanel; ++i) sums[r * kPanel + i] += wide_.offsets[column + i];
     }
     if (wide_.row_bias.data) AddRowBias(sums, row, rows, column);
-    if (product_.epilogue.type == WholeResult::int32) {
+    if (product_.epilogue.type == IntegerResult::int32) {
       HWY_ALIGN std::int32_t wrapped[kTileRows * kPanel];
       for (std::int64_t i = 0; i < rows * kPanel; ++i)
         wrapped[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(sums[i]));
@@ -273,12 +274,12 @@ class WideMath : public WholeLeft {
   }
 #endif
 
-  const WideProduct& wide_;
-  WholeFinish finish_;
+  const Int64GemmWork& wide_;
+  IntegerFinish finish_;
 };
 
 // A row by packed bytes, which are read once.
-void OneRow(const WholeProduct& product, ThreadPool& pool) {
+void OneRow(const IntegerGemmWork& product, ThreadPool& pool) {
   constexpr int kStrip = 4;
   const std::int64_t all = Ratio(product.n, kPanel),
                      macs = std::max<std::int64_t>(1, kStrip * kPanel * product.k);
@@ -292,25 +293,27 @@ void OneRow(const WholeProduct& product, ThreadPool& pool) {
              HWY_ALIGN std::int32_t sums[kStrip * kPanel];
              for (std::int64_t p = first * kStrip; p < std::min(last * kStrip, panels); p += kStrip) {
                const bool whole = p + kStrip <= panels;
-               if (whole) WholeStrip<kStrip>(a, product.b->narrow(p), pairs, sums);
+               if (whole) IntegerStrip<kStrip>(a, product.b->narrow(p), pairs, sums);
                for (std::int64_t i = p; i < std::min(p + kStrip, panels); ++i) {
-                 if (!whole) WholeStrip<1>(a, product.b->narrow(i), pairs, sums + (i - p) * kPanel);
+                 if (!whole) IntegerStrip<1>(a, product.b->narrow(i), pairs, sums + (i - p) * kPanel);
                  math.Finish(sums + (i - p) * kPanel, 0, 1, i);
                }
              }
            });
 }
 
-void NarrowGemm(const WholeProduct& product, ThreadPool& pool) {
+void NarrowGemm(const IntegerGemmWork& product, ThreadPool& pool) {
   // If panels are read only once, they are read in order, which is fastest.
   const bool once = product.m <= kTileRows;
   RunBlocks<NarrowMath>(product, once ? std::max<std::int64_t>(product.k, 1) : 1024, pool);
 }
 
-void WholeGemm(const WholeProduct& product, ThreadPool& pool) { RunBlocks<WholeMath>(product, 512, pool); }
+void IntegerGemmLoops(const IntegerGemmWork& product, ThreadPool& pool) {
+  RunBlocks<IntegerMath>(product, 512, pool);
+}
 
 // 252 products of int16 by a part of B of magnitude 256 at most fit 32 bits.
-void WideGemm(const WideProduct& product, ThreadPool& pool) { RunBlocks<WideMath>(product, 252, pool); }
+void Int64Gemm(const Int64GemmWork& product, ThreadPool& pool) { RunBlocks<WideMath>(product, 252, pool); }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace anybit::kernels
@@ -325,12 +328,12 @@ HWY_AFTER_NAMESPACE();
 namespace anybit::kernels {
 namespace {
 
-bool is_packed_bytes(const WholeProduct& product) { return product.b->narrow(0) != nullptr; }
-bool is_row_by_packed_bytes(const WholeProduct& product) {
+bool is_packed_bytes(const IntegerGemmWork& product) { return product.b->narrow(0) != nullptr; }
+bool is_row_by_packed_bytes(const IntegerGemmWork& product) {
   return product.m == 1 && is_packed_bytes(product);
 }
 
-std::int64_t largest_bias(const WholeProduct& product) {
+std::int64_t largest_bias(const IntegerGemmWork& product) {
   const Spread<std::int32_t>& bias = product.epilogue.bias;
   std::int64_t largest = 0;
   if (!bias.data) return largest;
@@ -342,22 +345,24 @@ std::int64_t largest_bias(const WholeProduct& product) {
   return largest;
 }
 
-std::int32_t zero_of(const WholeProduct& product) { return product.a_zero.data ? *product.a_zero.data : 0; }
+std::int32_t zero_of(const IntegerGemmWork& product) {
+  return product.a_zero.data ? *product.a_zero.data : 0;
+}
 
 // A bound for the magnitude of a sum with its bias.
-std::int64_t largest_total(const WholeProduct& product) {
+std::int64_t largest_total(const IntegerGemmWork& product) {
   return farthest(product.a.type, zero_of(product)) * product.b->largest_sum() + largest_bias(product);
 }
 
 // Whether 32-bit sums, which may wrap on the way, end up correct.
-bool fits_32_bits(const WholeProduct& product) {
+bool fits_32_bits(const IntegerGemmWork& product) {
   if (product.b->parts() == 2) return false;
-  return product.epilogue.type == WholeResult::int32 || largest_total(product) <= INT32_MAX;
+  return product.epilogue.type == IntegerResult::int32 || largest_total(product) <= INT32_MAX;
 }
 
 // The offsets of the sums by column, padded to full panels: the bias, unless it is by row, minus the
 // contribution of A's remaining zero point. Removes such a bias from the epilogue.
-std::vector<std::int64_t> take_offsets(WholeProduct& product) {
+std::vector<std::int64_t> take_offsets(IntegerGemmWork& product) {
   std::vector<std::int64_t> offsets(static_cast<std::size_t>((product.n + kPanel - 1) / kPanel * kPanel));
   if (const std::int64_t left = left_zero(product.a.type, zero_of(product)); left != 0) {
     const std::int64_t* sums = product.b->column_sums();
@@ -382,23 +387,23 @@ std::span<const Descriptor> gemm_int8_simd_descriptors() {
        IntegerGemm{HWY_CHOOSE_AVX2(OneRow), is_row_by_packed_bytes}},
       {"packed", kTypes, "packed int8 or uint8", avx2, false, 1,
        IntegerGemm{HWY_CHOOSE_AVX2(NarrowGemm), is_packed_bytes}},
-      {"widened", kTypes, "", avx2, false, 2, IntegerGemm{HWY_CHOOSE_AVX2(WholeGemm)}},
+      {"widened", kTypes, "", avx2, false, 2, IntegerGemm{HWY_CHOOSE_AVX2(IntegerGemmLoops)}},
       {"one row", kTypes, "one row, packed int8 or uint8", baseline, true, 0,
        IntegerGemm{HWY_STATIC_DISPATCH(OneRow), is_row_by_packed_bytes}},
       {"packed", kTypes, "packed int8 or uint8", baseline, true, 1,
        IntegerGemm{HWY_STATIC_DISPATCH(NarrowGemm), is_packed_bytes}},
-      {"widened", kTypes, "", baseline, true, 2, IntegerGemm{HWY_STATIC_DISPATCH(WholeGemm)}},
-      {"two parts", kWide, "", avx2, false, 0, kernels::WideGemm{HWY_CHOOSE_AVX2(WideGemm)}},
-      {"two parts", kWide, "", baseline, true, 0, kernels::WideGemm{HWY_STATIC_DISPATCH(WideGemm)}},
+      {"widened", kTypes, "", baseline, true, 2, IntegerGemm{HWY_STATIC_DISPATCH(IntegerGemmLoops)}},
+      {"two parts", kWide, "", avx2, false, 0, kernels::Int64Gemm{HWY_CHOOSE_AVX2(Int64Gemm)}},
+      {"two parts", kWide, "", baseline, true, 0, kernels::Int64Gemm{HWY_STATIC_DISPATCH(Int64Gemm)}},
   };
   return all;
 }
 
-void gemm(const WholeProduct& product, ThreadPool& pool) {
+void gemm(const IntegerGemmWork& product, ThreadPool& pool) {
   if (product.m <= 0 || product.n <= 0) return;
   const bool fits = fits_32_bits(product), left = left_zero(product.a.type, zero_of(product)) != 0;
   if (fits && !left) return choose<IntegerGemm>(product).run(product, pool);
-  WideProduct wide{product};
+  Int64GemmWork wide{product};
   wide.in_doubles = largest_total(product) < std::int64_t{1} << 51;
   const std::vector<std::int64_t> offsets = take_offsets(wide);
   if (fits && !wide.epilogue.bias.data) {
@@ -408,7 +413,7 @@ void gemm(const WholeProduct& product, ThreadPool& pool) {
   }
   wide.offsets = offsets.data();
   std::swap(wide.row_bias, wide.epilogue.bias);
-  choose<kernels::WideGemm>(wide).run(wide, pool);
+  choose<kernels::Int64Gemm>(wide).run(wide, pool);
 }
 
 }  // namespace anybit::kernels

@@ -25,9 +25,9 @@ inline constexpr int kHalfVectors = kVectors > 1 ? kVectors / 2 : 1;
 // Sums wrap.
 #if HWY_TARGET == HWY_SCALAR
 template <int Rows, class B, int Used = kVectors>
-HWY_NOINLINE void WholeTile(const std::int16_t* HWY_RESTRICT a, std::int64_t stride, const B* HWY_RESTRICT b,
-                            std::int64_t pairs, std::int32_t* HWY_RESTRICT sums, std::int64_t sum_stride,
-                            bool first) {
+HWY_NOINLINE void IntegerTile(const std::int16_t* HWY_RESTRICT a, std::int64_t stride,
+                              const B* HWY_RESTRICT b, std::int64_t pairs, std::int32_t* HWY_RESTRICT sums,
+                              std::int64_t sum_stride, bool first) {
   for (std::int64_t i = 0; i < Rows * kPanel; ++i) {
     std::int32_t& to = sums[i / kPanel * sum_stride + i % kPanel];
     auto sum = static_cast<std::uint32_t>(first ? 0 : to);
@@ -41,9 +41,9 @@ HWY_NOINLINE void WholeTile(const std::int16_t* HWY_RESTRICT a, std::int64_t str
 }
 
 template <int Panels>
-void WholeStrip(const std::int16_t* a, const std::int8_t* b, std::int64_t pairs, std::int32_t* sums) {
+void IntegerStrip(const std::int16_t* a, const std::int8_t* b, std::int64_t pairs, std::int32_t* sums) {
   for (int p = 0; p < Panels; ++p)
-    WholeTile<1>(a, 0, b + p * pairs * 2 * kPanel, pairs, sums + p * kPanel, kPanel, true);
+    IntegerTile<1>(a, 0, b + p * pairs * 2 * kPanel, pairs, sums + p * kPanel, kPanel, true);
 }
 #else
 using DH = hn::Repartition<std::int16_t, DI>;
@@ -67,9 +67,9 @@ HWY_INLINE void AddPairs(VH a, VH b, VI& sum, VI& more) {
 }
 
 template <int Rows, class B, int Used = kVectors>
-HWY_NOINLINE void WholeTile(const std::int16_t* HWY_RESTRICT a, std::int64_t stride, const B* HWY_RESTRICT b,
-                            std::int64_t pairs, std::int32_t* HWY_RESTRICT sums, std::int64_t sum_stride,
-                            bool first) {
+HWY_NOINLINE void IntegerTile(const std::int16_t* HWY_RESTRICT a, std::int64_t stride,
+                              const B* HWY_RESTRICT b, std::int64_t pairs, std::int32_t* HWY_RESTRICT sums,
+                              std::int64_t sum_stride, bool first) {
   const DI d;
   VI sum[Rows][Used], more[Rows][Used];  // the second stays zero on x86 and is optimized away
   HWY_UNROLL(16)
@@ -106,8 +106,8 @@ HWY_NOINLINE void WholeTile(const std::int16_t* HWY_RESTRICT a, std::int64_t str
 
 // One row by several panels of `pairs` pairs each: bound by memory, which serves several streams at once.
 template <int Panels>
-HWY_NOINLINE void WholeStrip(const std::int16_t* HWY_RESTRICT a, const std::int8_t* HWY_RESTRICT b,
-                             std::int64_t pairs, std::int32_t* HWY_RESTRICT sums) {
+HWY_NOINLINE void IntegerStrip(const std::int16_t* HWY_RESTRICT a, const std::int8_t* HWY_RESTRICT b,
+                               std::int64_t pairs, std::int32_t* HWY_RESTRICT sums) {
   const DI d;
   VI sum[Panels][kVectors], more[Panels][kVectors];
   HWY_UNROLL(4)
@@ -138,17 +138,18 @@ HWY_NOINLINE void WholeStrip(const std::int16_t* HWY_RESTRICT a, const std::int8
 #endif
 
 template <int Used, class B, int... Rows>
-HWY_INLINE auto WholeTileOf(int rows, std::integer_sequence<int, Rows...>) {
+HWY_INLINE auto IntegerTileOf(int rows, std::integer_sequence<int, Rows...>) {
   using Tile =
       void (*)(const std::int16_t*, std::int64_t, const B*, std::int64_t, std::int32_t*, std::int64_t, bool);
-  static constexpr Tile all[] = {WholeTile<Rows + 1, B, Used>...};
+  static constexpr Tile all[] = {IntegerTile<Rows + 1, B, Used>...};
   return all[rows - 1];
 }
 
 template <int Used = kVectors, class B>
-HWY_INLINE void MultiplyWholes(int rows, const std::int16_t* a, std::int64_t stride, const B* b,
-                               std::int64_t count, std::int32_t* sums, std::int64_t sum_stride, bool first) {
-  const auto tile = WholeTileOf<Used, B>(rows, std::make_integer_sequence<int, kTileRows>());
+HWY_INLINE void MultiplyIntegers(int rows, const std::int16_t* a, std::int64_t stride, const B* b,
+                                 std::int64_t count, std::int32_t* sums, std::int64_t sum_stride,
+                                 bool first) {
+  const auto tile = IntegerTileOf<Used, B>(rows, std::make_integer_sequence<int, kTileRows>());
   tile(a, stride, b, (count + 1) / 2, sums, sum_stride, first);
 }
 
@@ -166,12 +167,12 @@ HWY_INLINE void WidenRow(const T* from, std::int64_t step, std::int64_t count, s
 }
 
 // The epilogue for rows of 16 sums.
-class WholeFinish {
+class IntegerFinish {
  public:
   // `column_sums` of B: not null if A still has its zero points (by row). Their contribution, zero point ·
   // column sum, is then subtracted here. `shift` is an offset that was added to A beyond its zero points.
-  explicit WholeFinish(const WholeProduct& product, const std::int64_t* column_sums = nullptr,
-                       std::int32_t shift = 0)
+  explicit IntegerFinish(const IntegerGemmWork& product, const std::int64_t* column_sums = nullptr,
+                         std::int32_t shift = 0)
       : product_(product),
         e_(product.epilogue),
         column_sums_(column_sums),
@@ -190,17 +191,17 @@ class WholeFinish {
   template <class Sum>
   HWY_INLINE void Tile(const Sum* sums, std::int64_t row, int rows, std::int64_t column) const {
     switch (e_.type) {
-      case WholeResult::int32:
+      case IntegerResult::int32:
         return TileAs<std::int32_t>(sums, row, rows, column);
-      case WholeResult::float32:
+      case IntegerResult::float32:
         return TileAs<float>(sums, row, rows, column);
-      case WholeResult::int8:
+      case IntegerResult::int8:
         return TileAs<std::int8_t>(sums, row, rows, column);
-      case WholeResult::uint8:
+      case IntegerResult::uint8:
         return TileAs<std::uint8_t>(sums, row, rows, column);
-      case WholeResult::int16:
+      case IntegerResult::int16:
         return TileAs<std::int16_t>(sums, row, rows, column);
-      case WholeResult::uint16:
+      case IntegerResult::uint16:
         return TileAs<std::uint16_t>(sums, row, rows, column);
     }
   }
@@ -326,8 +327,8 @@ class WholeFinish {
     return buffer;
   }
 
-  const WholeProduct& product_;
-  const WholeEpilogue& e_;
+  const IntegerGemmWork& product_;
+  const IntegerEpilogue& e_;
   const std::int64_t* column_sums_;
   const std::int32_t shift_;
   const float low_, high_;

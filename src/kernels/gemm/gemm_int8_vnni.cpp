@@ -21,9 +21,9 @@ struct Dot4Block {
 };
 
 // Copies rows [row, row + rows) of A to `to`, as unsigned bytes.
-HWY_INLINE void CopyRows(const WholeProduct& product, std::int64_t row, std::int64_t rows,
+HWY_INLINE void CopyRows(const IntegerGemmWork& product, std::int64_t row, std::int64_t rows,
                          std::int64_t stride, std::uint8_t* to, Dot4Block& block) {
-  const WholeView& a = product.a;
+  const IntegerView& a = product.a;
   const std::int64_t k = product.k, step = a.column_stride;
   if (product.rows) product.rows->read(row, rows, 0, k, to, stride);
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -33,7 +33,7 @@ HWY_INLINE void CopyRows(const WholeProduct& product, std::int64_t row, std::int
       if (step == 1 && k > 0) std::memcpy(line, from, static_cast<std::size_t>(k));
       for (std::int64_t i = 0; i < k && step != 1; ++i) line[i] = from[i * step];
     }
-    for (std::int64_t i = 0; i < k && a.type == Whole::int8; ++i) line[i] ^= 128;
+    for (std::int64_t i = 0; i < k && a.type == IntegerType::int8; ++i) line[i] ^= 128;
     std::memset(line + k, 0, static_cast<std::size_t>(stride - k));
     block.at[r] = line;
     if (!product.b->zeros()) continue;
@@ -55,9 +55,9 @@ HWY_INLINE void TakeOffZeros(const std::int32_t* zeros, const std::uint32_t* row
 }
 
 // Rows [row0, row0 + count) by panels [panel0, panel1).
-HWY_INLINE void MultiplyBlock(const WholeProduct& product, const WholeFinish& finish, const Dot4Block& block,
-                              std::int64_t row0, std::int64_t count, std::int64_t panel0,
-                              std::int64_t panel1) {
+HWY_INLINE void MultiplyBlock(const IntegerGemmWork& product, const IntegerFinish& finish,
+                              const Dot4Block& block, std::int64_t row0, std::int64_t count,
+                              std::int64_t panel0, std::int64_t panel1) {
   HWY_ALIGN std::int32_t sums[kDot4Panels][kDot4Rows * kPanel];
   const std::int64_t panel_stride = product.b->narrow(1) - product.b->narrow(0);
   for (std::int64_t p = panel0; p < panel1; p += kDot4Panels) {
@@ -77,9 +77,10 @@ HWY_INLINE void MultiplyBlock(const WholeProduct& product, const WholeFinish& fi
 
 // find(row0, rows, block) sets the addresses of a block's rows.
 template <class Find>
-HWY_INLINE void RunDot4(const WholeProduct& product, const Cut& cut, std::int64_t first, std::int64_t last,
+HWY_INLINE void RunDot4(const IntegerGemmWork& product, const Cut& cut, std::int64_t first, std::int64_t last,
                         const Find& find) {
-  const WholeFinish finish(product, product.b->column_sums(), product.a.type == Whole::int8 ? 128 : 0);
+  const IntegerFinish finish(product, product.b->column_sums(),
+                             product.a.type == IntegerType::int8 ? 128 : 0);
   Dot4Block block;
   for (std::int64_t i = first; i < last; ++i) {
     const std::int64_t row0 = i / cut.panel_blocks * cut.rows, count = std::min(cut.rows, product.m - row0);
@@ -90,11 +91,11 @@ HWY_INLINE void RunDot4(const WholeProduct& product, const Cut& cut, std::int64_
   }
 }
 
-Cut CutOf(const WholeProduct& product) {
+Cut CutOf(const IntegerGemmWork& product) {
   return {product.m, product.n, product.k, std::max<std::int64_t>(product.k, 1)};
 }
 
-void Dot4Product(const WholeProduct& product, ThreadPool& pool) {
+void Dot4Product(const IntegerGemmWork& product, ThreadPool& pool) {
   const Cut cut = CutOf(product);
   pool.run(cut.row_blocks * cut.panel_blocks, cut.chunk(product.k),
            [&](std::int64_t first, std::int64_t last) HWY_ATTR {
@@ -114,7 +115,7 @@ void Dot4Product(const WholeProduct& product, ThreadPool& pool) {
 void Dot4Conv(const ByteWindows& windows, ThreadPool& pool) {
   const ConvRuns& runs = windows.runs;
   const std::uint8_t* image = windows.image;
-  const WholeProduct& product = windows.product;
+  const IntegerGemmWork& product = windows.product;
   const Cut cut = CutOf(product);
   pool.run(cut.row_blocks * cut.panel_blocks, cut.chunk(product.k),
            [&](std::int64_t first, std::int64_t last) HWY_ATTR {
@@ -138,7 +139,7 @@ namespace anybit::kernels {
 namespace {
 
 // A single row is bound by memory anyway.
-bool fits_dot4(const WholeProduct& product) {
+bool fits_dot4(const IntegerGemmWork& product) {
   return product.m > 1 && bytes_of(product.a.type) == 1 && product.b->narrow(0) && product.b->column_sums();
 }
 
@@ -158,7 +159,7 @@ std::span<const Descriptor> gemm_int8_vnni_descriptors() {
   return all;
 }
 
-void dot4_conv(const ConvRuns& runs, const std::uint8_t* image, const WholeProduct& product,
+void dot4_conv(const ConvRuns& runs, const std::uint8_t* image, const IntegerGemmWork& product,
                ThreadPool& pool) {
   if (product.m <= 0 || product.n <= 0) return;
   const ByteWindows windows{runs, image, product};

@@ -11,11 +11,11 @@ namespace anybit::kernels {
 struct ByteWindows {
   const ConvRuns& runs;
   const std::uint8_t* image;
-  const WholeProduct& product;
+  const IntegerGemmWork& product;
 };
 
 // Needs Instructions::avx512_vnni. B has no zero points; the sums fit 32 bits, or the result is int32.
-void dot4_conv(const ConvRuns& runs, const std::uint8_t* image, const WholeProduct& product,
+void dot4_conv(const ConvRuns& runs, const std::uint8_t* image, const IntegerGemmWork& product,
                ThreadPool& pool);
 
 }  // namespace anybit::kernels

@@ -64,19 +64,19 @@ HWY_INLINE void PairPanel(const T* HWY_RESTRICT from, std::int64_t row_stride, s
   }
 }
 
-void PairPanelOf(const WholeView& b, std::int64_t columns, std::int64_t count, const std::int32_t* zeros,
+void PairPanelOf(const IntegerView& b, std::int64_t columns, std::int64_t count, const std::int32_t* zeros,
                  int part, std::int16_t* to) {
   const auto pairs = [&]<class T>(T) HWY_ATTR {
     PairPanel(static_cast<const T*>(b.data), b.row_stride, b.column_stride, columns, count, zeros, part, to);
   };
   switch (b.type) {
-    case Whole::int8:
+    case IntegerType::int8:
       return pairs(std::int8_t());
-    case Whole::uint8:
+    case IntegerType::uint8:
       return pairs(std::uint8_t());
-    case Whole::int16:
+    case IntegerType::int16:
       return pairs(std::int16_t());
-    case Whole::uint16:
+    case IntegerType::uint16:
       return pairs(std::uint16_t());
   }
 }
@@ -101,15 +101,15 @@ std::int64_t even(std::int64_t k) { return k + k % 2; }
 struct Range {
   std::int32_t low, high;
 };
-Range range_of(Whole type) {
+Range range_of(IntegerType type) {
   switch (type) {
-    case Whole::int8:
+    case IntegerType::int8:
       return {-128, 127};
-    case Whole::uint8:
+    case IntegerType::uint8:
       return {0, 255};
-    case Whole::int16:
+    case IntegerType::int16:
       return {-32768, 32767};
-    case Whole::uint16:
+    case IntegerType::uint16:
       return {0, 65535};
   }
   return {};
@@ -117,24 +117,25 @@ Range range_of(Whole type) {
 
 }  // namespace
 
-void PlainWholes::panel(std::int64_t index, std::int64_t k, std::int64_t count, int part,
-                        std::int16_t* to) const {
+void PlainIntegers::panel(std::int64_t index, std::int64_t k, std::int64_t count, int part,
+                          std::int16_t* to) const {
   const std::int64_t column = index * kPanel, columns = std::min(kPanel, n_ - column);
   std::int32_t zeros[kPanel] = {};
   for (std::int64_t c = 0; c < columns && zero_points_.data; ++c) {
     zeros[c] = zero_points_.data[(column + c) * zero_points_.column_stride];
   }
-  WholeView at = b_;
+  IntegerView at = b_;
   at.data = static_cast<const std::byte*>(b_.data) +
             (k * b_.row_stride + column * b_.column_stride) * bytes_of(b_.type);
   HWY_DYNAMIC_DISPATCH(PairPanelOf)(at, columns, count, zeros, part, to);
 }
 
-PackedWholes::PackedWholes(WholeView b, std::int64_t k, std::int64_t n, Spread<std::int32_t> zero_points)
+PackedIntegers::PackedIntegers(IntegerView b, std::int64_t k, std::int64_t n,
+                               Spread<std::int32_t> zero_points)
     : k_(k), n_(n), wide_(bytes_of(b.type) == 2), memory_(aligned_bytes(bytes())) {
   const Range range = range_of(b.type);
   // Unsigned bytes are stored as signed ones: values and zero points are reduced by 128.
-  const std::int32_t shift = b.type == Whole::uint8 ? 128 : 0;
+  const std::int32_t shift = b.type == IntegerType::uint8 ? 128 : 0;
   bool any = false;
   const std::int64_t padded = panels_of(n) * kPanel;
   zeros_ = std::make_unique<std::int32_t[]>(static_cast<std::size_t>(padded));
@@ -153,7 +154,7 @@ PackedWholes::PackedWholes(WholeView b, std::int64_t k, std::int64_t n, Spread<s
     std::int64_t sums[kPanel] = {};
     for (std::int64_t k0 = 0; k0 < k; k0 += kStep) {
       const std::int64_t count = std::min(kStep, k - k0), columns = std::min(kPanel, n - p * kPanel);
-      WholeView at = b;
+      IntegerView at = b;
       at.data = static_cast<const std::byte*>(b.data) +
                 (k0 * b.row_stride + p * kPanel * b.column_stride) * bytes_of(b.type);
       HWY_DYNAMIC_DISPATCH(PairPanelOf)(at, columns, count, shifts, 0, low);
@@ -175,8 +176,8 @@ PackedWholes::PackedWholes(WholeView b, std::int64_t k, std::int64_t n, Spread<s
   if (!wide_ && usable(Instructions::avx512_vnni)) keep_column_sums();
 }
 
-void PackedWholes::panel(std::int64_t index, std::int64_t k, std::int64_t count, int part,
-                         std::int16_t* to) const {
+void PackedIntegers::panel(std::int64_t index, std::int64_t k, std::int64_t count, int part,
+                           std::int16_t* to) const {
   const std::int32_t* zeros = zeros_ ? zeros_.get() + index * kPanel : nullptr;
   const std::int64_t first = (index * even(k_) + k) * kPanel;
   if (!wide_) {
@@ -192,12 +193,12 @@ void PackedWholes::panel(std::int64_t index, std::int64_t k, std::int64_t count,
     to[count * kPanel + 2 * i + 1 - kPanel] = 0;
 }
 
-const std::int8_t* PackedWholes::narrow(std::int64_t index) const {
+const std::int8_t* PackedIntegers::narrow(std::int64_t index) const {
   if (wide_) return nullptr;
   return reinterpret_cast<const std::int8_t*>(memory_.get()) + index * even(k_) * kPanel;
 }
 
-std::vector<std::int64_t> column_sums(const WholeRight& b, std::int64_t k, std::int64_t n) {
+std::vector<std::int64_t> column_sums(const IntegerRhs& b, std::int64_t k, std::int64_t n) {
   constexpr std::int64_t kStep = 256;
   std::vector<std::int64_t> sums(static_cast<std::size_t>(panels_of(n) * kPanel));
   std::int16_t panel[kStep * kPanel];
@@ -215,7 +216,7 @@ std::vector<std::int64_t> column_sums(const WholeRight& b, std::int64_t k, std::
   return sums;
 }
 
-std::int64_t PackedWholes::bytes() const { return panels_of(n_) * even(k_) * kPanel * (wide_ ? 4 : 1); }
+std::int64_t PackedIntegers::bytes() const { return panels_of(n_) * even(k_) * kPanel * (wide_ ? 4 : 1); }
 
 }  // namespace anybit::kernels
 #endif  // HWY_ONCE

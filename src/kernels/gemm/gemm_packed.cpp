@@ -119,7 +119,7 @@ bool CodeMatrix::has_kind(std::span<const float> table) {
   return !table.empty() && table.size() <= 256 && storage_for(without_nans(table));
 }
 
-std::optional<CodeStorage> whole_storage(const CodeMatrix& from) {
+std::optional<CodeStorage> integer_storage(const CodeMatrix& from) {
   if (from.table.empty() || from.table.size() > 256 || uses_nan(from)) return std::nullopt;
   const std::vector<float> table = without_nans(from.table);
   auto storage = as_integers(table);

@@ -39,7 +39,7 @@ struct CodeStorage {
   float unit = 1;
 };
 // As integers, if all values are integers and all weights fit float32.
-std::optional<CodeStorage> whole_storage(const CodeMatrix& from);
+std::optional<CodeStorage> integer_storage(const CodeMatrix& from);
 
 AlignedBytes zeroed_bytes(std::int64_t bytes);
 
@@ -67,14 +67,14 @@ struct CodeView {
 
 inline constexpr std::int64_t kGroupRows = 8;
 
-class PackedCodes final : public FloatRight {
+class PackedCodes final : public FloatRhs {
  public:
   // Null if the table has no supported storage, if a weight is NaN or infinite, or if blocks are too small to
   // pay off.
   static std::unique_ptr<const PackedCodes> make(const CodeMatrix& from);
 
   const float* panel(std::int64_t index, std::int64_t k, std::int64_t count, float* scratch) const override;
-  bool multiply(const FloatProduct& product, ThreadPool& pool) const override;
+  bool multiply(const FloatGemmWork& product, ThreadPool& pool) const override;
   CodeKind kind() const { return view_.kind; }
   std::int64_t bytes() const override;
 

@@ -23,10 +23,10 @@
 #ifndef ANYBIT_KERNELS_PACKED_CODES_ONCE_
 #define ANYBIT_KERNELS_PACKED_CODES_ONCE_
 namespace anybit::kernels {
-struct CodeProduct {
+struct PackedGemmWork {
   const CodeView& view;
   bool units;  // sums are in units of the block's factor
-  const FloatProduct& product;
+  const FloatGemmWork& product;
   const float* a;  // its rows, with blocks padded to full groups
   std::int64_t stride;
 };
@@ -251,12 +251,12 @@ void Strip(const CodeView& view, std::int64_t panel, const float* a, std::int64_
 
 // A few rows: the codes are read once, in order.
 template <class Codes, CodeScale kScale, int Rows, int Panels>
-void FewRows(const CodeView& view, const FloatProduct& product, const float* a, std::int64_t stride,
+void FewRows(const CodeView& view, const FloatGemmWork& product, const float* a, std::int64_t stride,
              ThreadPool& pool) {
   static_assert(Rows <= kMostRows);
   struct Job {
     const CodeView& view;
-    const FloatProduct& product;
+    const FloatGemmWork& product;
     const float* a;
     std::int64_t stride, panels;
   } const job{view, product, a, stride, Ratio(product.n, kPanel)};
@@ -280,7 +280,7 @@ void FewRows(const CodeView& view, const FloatProduct& product, const float* a, 
 }
 
 template <class Codes, CodeScale kScale>
-void ByRows(const CodeView& view, const FloatProduct& product, const float* a, std::int64_t stride,
+void ByRows(const CodeView& view, const FloatGemmWork& product, const float* a, std::int64_t stride,
             ThreadPool& pool) {
   // As many panels as registers allow, because the sums of one row depend on each other.
   constexpr int kPanels = kScale != CodeScale::unit ? 2 : std::is_same_v<Codes, Nibbles> ? 3 : 4;
@@ -362,7 +362,7 @@ void CodePanel(const CodeView& view, std::int64_t panel, std::int64_t k, std::in
            [&]<class Codes, CodeScale kScale>() { DecodePanel<Codes, kScale>(view, panel, k, count, to); });
 }
 
-void CodeRows(const CodeProduct& work, ThreadPool& pool) {
+void CodeRows(const PackedGemmWork& work, ThreadPool& pool) {
   ForCodes(work.view, work.units, [&]<class Codes, CodeScale kScale>() {
     ByRows<Codes, kScale>(work.view, work.product, work.a, work.stride, pool);
   });
@@ -378,12 +378,12 @@ namespace {
 
 HWY_EXPORT(CodePanel);
 
-bool is_wide(const CodeProduct& work) { return work.view.wide; }
+bool takes_16_bits(const PackedGemmWork& work) { return work.view.wide; }
 
 constexpr std::int64_t kFewRows = 3;  // above that, decoded panels are faster
 
 // Copies rows of A, with blocks padded to full groups by zeros.
-void pad_rows(const FloatProduct& product, const CodeView& view, float* to) {
+void pad_rows(const FloatGemmWork& product, const CodeView& view, float* to) {
   const std::int64_t stride = view.groups * kGroupRows;
   std::fill_n(to, product.m * stride, 0.0f);
   for (std::int64_t r = 0; r < product.m; ++r) {
@@ -397,7 +397,7 @@ void pad_rows(const FloatProduct& product, const CodeView& view, float* to) {
 
 // Whether sums in units of any factor stay well within float32's range; the factors of a column are within
 // 2^24 of each other. Zeros are fine.
-bool fits_units(const FloatProduct& product) {
+bool fits_units(const FloatGemmWork& product) {
   constexpr float kMost = 0x1p60f, kLeast = 0x1p-60f;
   for (std::int64_t r = 0; r < product.m; ++r) {
     const float* row = product.a.data + r * product.a.row_stride;
@@ -418,9 +418,9 @@ std::span<const Descriptor> gemm_packed_simd_descriptors() {
   constexpr std::string_view kTypes = "float32 by 4 or 8 bits", kTakes = "1 to 3 rows";
   static const Descriptor all[] = {
       {"16 lanes", "float32 by 4 bits", "1 to 3 rows, packed for it", avx512, false, 0,
-       CodedGemm{HWY_CHOOSE_AVX2(CodeRows), is_wide}},
-      {"decoded", kTypes, kTakes, avx2, false, 0, CodedGemm{HWY_CHOOSE_AVX2(CodeRows)}},
-      {"decoded", kTypes, kTakes, baseline, true, 0, CodedGemm{HWY_STATIC_DISPATCH(CodeRows)}},
+       PackedGemm{HWY_CHOOSE_AVX2(CodeRows), takes_16_bits}},
+      {"decoded", kTypes, kTakes, avx2, false, 0, PackedGemm{HWY_CHOOSE_AVX2(CodeRows)}},
+      {"decoded", kTypes, kTakes, baseline, true, 0, PackedGemm{HWY_STATIC_DISPATCH(CodeRows)}},
   };
   return all;
 }
@@ -431,7 +431,7 @@ const float* PackedCodes::panel(std::int64_t index, std::int64_t k, std::int64_t
   return scratch;
 }
 
-bool PackedCodes::multiply(const FloatProduct& product, ThreadPool& pool) const {
+bool PackedCodes::multiply(const FloatGemmWork& product, ThreadPool& pool) const {
   if (product.m > kFewRows || product.rows || product.a.column_stride != 1) return false;
   const float* a = product.a.data;
   std::int64_t stride = product.a.row_stride;
@@ -441,8 +441,8 @@ bool PackedCodes::multiply(const FloatProduct& product, ThreadPool& pool) const 
     pad_rows(product, view_, padded);
     a = padded;
   }
-  const CodeProduct work{view_, view_.units && fits_units(product), product, a, stride};
-  choose<CodedGemm>(work).run(work, pool);
+  const PackedGemmWork work{view_, view_.units && fits_units(product), product, a, stride};
+  choose<PackedGemm>(work).run(work, pool);
   return true;
 }
 

@@ -63,7 +63,7 @@ bool packs(const TensorCodec& codec, bool transposed) {
   return CodeMatrix::has_kind(table_of(codec)) && grouping.box[depth_axis(transposed)] >= kGroupRows;
 }
 
-std::unique_ptr<const FloatRight> packed_weights(const PackedMatrix& matrix, ThreadPool& pool) {
+std::unique_ptr<const FloatRhs> packed_weights(const PackedMatrix& matrix, ThreadPool& pool) {
   const TensorCodec& codec = matrix.codec;
   if (!packs(codec, matrix.transposed)) return nullptr;
   const formats::Grouping& grouping = codec.grouping();

@@ -18,6 +18,6 @@ struct PackedMatrix {
 // Whether a format can be used by GEMM without decoding, judged by the format and the dimensions only.
 bool packs(const TensorCodec& codec, bool transposed);
 // Null if it cannot.
-std::unique_ptr<const FloatRight> packed_weights(const PackedMatrix& matrix, ThreadPool& pool);
+std::unique_ptr<const FloatRhs> packed_weights(const PackedMatrix& matrix, ThreadPool& pool);
 
 }  // namespace anybit::kernels

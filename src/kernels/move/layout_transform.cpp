@@ -108,11 +108,11 @@ template <class Tile, class T>
 void turn_tiles(std::int64_t rows, std::int64_t columns, const T* from, std::int64_t from_stride, T* to,
                 std::int64_t to_stride) {
   constexpr std::int64_t side = Tile::kSide;
-  const std::int64_t whole_rows = rows / side * side, whole_columns = columns / side * side;
-  for (std::int64_t r0 = 0; r0 < whole_rows; r0 += kBlock) {
-    const std::int64_t r1 = std::min(r0 + kBlock, whole_rows);
-    for (std::int64_t c0 = 0; c0 < whole_columns; c0 += kBlock) {
-      const std::int64_t c1 = std::min(c0 + kBlock, whole_columns);
+  const std::int64_t integer_rows = rows / side * side, integer_columns = columns / side * side;
+  for (std::int64_t r0 = 0; r0 < integer_rows; r0 += kBlock) {
+    const std::int64_t r1 = std::min(r0 + kBlock, integer_rows);
+    for (std::int64_t c0 = 0; c0 < integer_columns; c0 += kBlock) {
+      const std::int64_t c1 = std::min(c0 + kBlock, integer_columns);
       for (std::int64_t r = r0; r < r1; r += side) {
         for (std::int64_t c = c0; c < c1; c += side) {
           Tile::tile(from + r * from_stride + c, from_stride, to + c * to_stride + r, to_stride);
@@ -124,21 +124,21 @@ void turn_tiles(std::int64_t rows, std::int64_t columns, const T* from, std::int
     Tile::edge(std::min(side, rows - r), std::min(side, columns - c), from + r * from_stride + c, from_stride,
                to + c * to_stride + r, to_stride);
   };
-  for (std::int64_t r = 0; r < whole_rows && whole_columns < columns; r += side) edge(r, whole_columns);
-  for (std::int64_t c = 0; c < columns && whole_rows < rows; c += side) edge(whole_rows, c);
+  for (std::int64_t r = 0; r < integer_rows && integer_columns < columns; r += side) edge(r, integer_columns);
+  for (std::int64_t c = 0; c < columns && integer_rows < rows; c += side) edge(integer_rows, c);
 }
 
 }  // namespace
 
 template <>
-void turn_over(std::int64_t rows, std::int64_t columns, const std::uint32_t* from, std::int64_t from_stride,
-               std::uint32_t* to, std::int64_t to_stride) {
+void transpose_tiles(std::int64_t rows, std::int64_t columns, const std::uint32_t* from,
+                     std::int64_t from_stride, std::uint32_t* to, std::int64_t to_stride) {
   turn_tiles<Words>(rows, columns, from, from_stride, to, to_stride);
 }
 
 template <>
-void turn_over(std::int64_t rows, std::int64_t columns, const std::uint8_t* from, std::int64_t from_stride,
-               std::uint8_t* to, std::int64_t to_stride) {
+void transpose_tiles(std::int64_t rows, std::int64_t columns, const std::uint8_t* from,
+                     std::int64_t from_stride, std::uint8_t* to, std::int64_t to_stride) {
   turn_tiles<Octets>(rows, columns, from, from_stride, to, to_stride);
 }
 

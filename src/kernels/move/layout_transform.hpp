@@ -8,18 +8,18 @@ namespace anybit::kernels {
 
 // to[c * to_stride + r] = from[r * from_stride + c]; strides in elements.
 template <class T>
-void turn_over(std::int64_t rows, std::int64_t columns, const T* from, std::int64_t from_stride, T* to,
-               std::int64_t to_stride);
+void transpose_tiles(std::int64_t rows, std::int64_t columns, const T* from, std::int64_t from_stride, T* to,
+                     std::int64_t to_stride);
 template <>
-void turn_over(std::int64_t rows, std::int64_t columns, const std::uint32_t* from, std::int64_t from_stride,
-               std::uint32_t* to, std::int64_t to_stride);
+void transpose_tiles(std::int64_t rows, std::int64_t columns, const std::uint32_t* from,
+                     std::int64_t from_stride, std::uint32_t* to, std::int64_t to_stride);
 template <>
-void turn_over(std::int64_t rows, std::int64_t columns, const std::uint8_t* from, std::int64_t from_stride,
-               std::uint8_t* to, std::int64_t to_stride);
+void transpose_tiles(std::int64_t rows, std::int64_t columns, const std::uint8_t* from,
+                     std::int64_t from_stride, std::uint8_t* to, std::int64_t to_stride);
 
 template <class T>
-void turn_over(std::int64_t rows, std::int64_t columns, const T* from, std::int64_t from_stride, T* to,
-               std::int64_t to_stride) {
+void transpose_tiles(std::int64_t rows, std::int64_t columns, const T* from, std::int64_t from_stride, T* to,
+                     std::int64_t to_stride) {
   for (std::int64_t c = 0; c < columns; ++c) {
     for (std::int64_t r = 0; r < rows; ++r) to[c * to_stride + r] = from[r * from_stride + c];
   }

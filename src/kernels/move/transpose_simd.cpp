@@ -59,19 +59,19 @@ template <class T>
 HWY_INLINE void Blocks(const T* from, std::ptrdiff_t from_stride, T* to, std::ptrdiff_t to_stride,
                        std::ptrdiff_t rows, std::ptrdiff_t columns) {
   constexpr std::ptrdiff_t kLanes = 16 / sizeof(T), kPanel = 64 / sizeof(T);
-  const std::ptrdiff_t whole_rows = rows / kLanes * kLanes, whole_columns = columns / kLanes * kLanes;
-  for (std::ptrdiff_t panel = 0; panel < whole_columns; panel += kPanel) {
-    const std::ptrdiff_t end = std::min(panel + kPanel, whole_columns);
-    for (std::ptrdiff_t r = 0; r < whole_rows; r += kLanes) {
+  const std::ptrdiff_t integer_rows = rows / kLanes * kLanes, integer_columns = columns / kLanes * kLanes;
+  for (std::ptrdiff_t panel = 0; panel < integer_columns; panel += kPanel) {
+    const std::ptrdiff_t end = std::min(panel + kPanel, integer_columns);
+    for (std::ptrdiff_t r = 0; r < integer_rows; r += kLanes) {
       for (std::ptrdiff_t c = panel; c < end; c += kLanes) {
         Block(from + c * from_stride + r, from_stride, to + r * to_stride + c, to_stride);
       }
     }
   }
-  Plain(from + whole_columns * from_stride, from_stride, to + whole_columns, to_stride, rows,
-        columns - whole_columns);
-  Plain(from + whole_rows, from_stride, to + whole_rows * to_stride, to_stride, rows - whole_rows,
-        whole_columns);
+  Plain(from + integer_columns * from_stride, from_stride, to + integer_columns, to_stride, rows,
+        columns - integer_columns);
+  Plain(from + integer_rows, from_stride, to + integer_rows * to_stride, to_stride, rows - integer_rows,
+        integer_columns);
 }
 
 // Interleaves channels: `columns` planes become one run of small groups.

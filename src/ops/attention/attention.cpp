@@ -206,13 +206,13 @@ Result<HeadsView<const C>> mask_of(Frame& frame, const Shapes& s) {
 template <class C>
 Result<void> run_in(Frame& frame) {
   const Shapes s = TRY(shapes_of(frame));
-  Attending<C> all{.batch = s.q.batch,
-                   .heads = s.q.heads,
-                   .kv_heads = s.k.heads,
-                   .queries = s.q.positions,
-                   .keys = s.keys(),
-                   .size = s.q.size,
-                   .v_size = s.v.size};
+  AttentionCall<C> all{.batch = s.q.batch,
+                       .heads = s.q.heads,
+                       .kv_heads = s.k.heads,
+                       .queries = s.q.positions,
+                       .keys = s.keys(),
+                       .size = s.q.size,
+                       .v_size = s.v.size};
   all.q = s.q.view(TRY(reals_in<C>(frame, frame.in(0))).data());
   all.k = TRY(with_past<C>(frame, s.k, s.past, 1, 4, 1));
   all.v = TRY(with_past<C>(frame, s.v, s.past, 2, 5, 2));

@@ -95,9 +95,9 @@ Result<void> run_in(Frame& frame) {
   Array scores = TRY(Array::make(frame.memory(), kTypeOf<C>, {s.batch, s.heads, s.queries, s.keys}));
   const auto kv = [&](std::int64_t i) { return i / s.heads * s.kv_heads + i % s.heads / group; };
   for (std::int64_t i = 0; i < all; ++i) {
-    small_product(frame, s.queries, s.keys, s.size, q + i * s.queries * s.size, s.size,
-                  k + kv(i) * s.keys * s.size, s.size, true, scale,
-                  scores.mutable_data<C>() + i * s.queries * s.keys, s.keys);
+    small_gemm(frame, s.queries, s.keys, s.size, q + i * s.queries * s.size, s.size,
+               k + kv(i) * s.keys * s.size, s.size, true, scale,
+               scores.mutable_data<C>() + i * s.queries * s.keys, s.keys);
   }
   TRY(change<C>(frame, "score_mod", type, scores));
   for (std::int64_t i = 0; i < all * s.queries; ++i)
@@ -106,9 +106,9 @@ Result<void> run_in(Frame& frame) {
   Array* out = TRY(frame.out(0, frame.in(0).type(), {s.batch, s.heads, s.queries, s.v_size}));
   auto y = TRY(RealOutput<C>::make(frame, out));
   for (std::int64_t i = 0; i < all; ++i) {
-    small_product(frame, s.queries, s.v_size, s.keys, scores.data<C>() + i * s.queries * s.keys, s.keys,
-                  v + kv(i) * s.keys * s.v_size, s.v_size, false, 1, y.data() + i * s.queries * s.v_size,
-                  s.v_size);
+    small_gemm(frame, s.queries, s.v_size, s.keys, scores.data<C>() + i * s.queries * s.keys, s.keys,
+               v + kv(i) * s.keys * s.v_size, s.v_size, false, 1, y.data() + i * s.queries * s.v_size,
+               s.v_size);
   }
   y.finish();
   return {};

@@ -160,13 +160,13 @@ Result<void> run_in(Frame& frame) {
       heads.v = TRY(biased(frame, s, heads.v, s.keys, s.v_size, bias + 2 * width));
     }
   }
-  Attending<C> all{.batch = s.batch,
-                   .heads = s.heads,
-                   .kv_heads = s.heads,
-                   .queries = s.queries,
-                   .keys = s.past + s.keys,
-                   .size = s.size,
-                   .v_size = s.v_size};
+  AttentionCall<C> all{.batch = s.batch,
+                       .heads = s.heads,
+                       .kv_heads = s.heads,
+                       .queries = s.queries,
+                       .keys = s.past + s.keys,
+                       .size = s.size,
+                       .v_size = s.v_size};
   all.q = heads.q;
   all.k = TRY(joined(frame, s, heads.k, s.size, kPastKey, 1));
   all.v = TRY(joined(frame, s, heads.v, s.v_size, kPastValue, 2));

@@ -110,21 +110,21 @@ Result<std::span<C>> project(Frame& frame, const Sizes& s) {
   if constexpr (std::is_same_v<C, float>) {
     const kernels::PlainFloats plain({w.data(), n, 1}, n);
     const auto* kept = frame.prepared<Weights>();
-    kernels::FloatProduct product{
+    kernels::FloatGemmWork product{
         .m = m, .n = n, .k = k, .a = {x.data(), k, 1}, .c = made.data(), .c_stride = n};
-    product.b = kept ? static_cast<const kernels::FloatRight*>(&*kept->floats) : &plain;
+    product.b = kept ? static_cast<const kernels::FloatRhs*>(&*kept->floats) : &plain;
     product.epilogue.addend = {bias, 0, 1};
     kernels::gemm(product, frame.pool());
   } else {
-    small_product(frame, m, n, k, x.data(), k, w.data(), n, false, 1, made.data(), n);
+    small_gemm(frame, m, n, k, x.data(), k, w.data(), n, false, 1, made.data(), n);
     for (std::int64_t i = 0; bias && i < m * n; ++i) made[static_cast<std::size_t>(i)] += bias[i % n];
   }
   return made;
 }
 
-std::optional<kernels::Whole> whole_of(ElementType type) {
-  if (type == ElementType::int8) return kernels::Whole::int8;
-  if (type == ElementType::uint8) return kernels::Whole::uint8;
+std::optional<kernels::IntegerType> integer_type_of(ElementType type) {
+  if (type == ElementType::int8) return kernels::IntegerType::int8;
+  if (type == ElementType::uint8) return kernels::IntegerType::uint8;
   return std::nullopt;
 }
 
@@ -132,7 +132,7 @@ std::optional<kernels::Whole> whole_of(ElementType type) {
 Result<kernels::Spread<std::int32_t>> zeros_of(Frame& frame, std::size_t input, std::int64_t columns) {
   if (!frame.has(input)) return kernels::Spread<std::int32_t>();
   const Array& zeros = frame.in(input);
-  if (!whole_of(zeros.type()) || (zeros.count() != 1 && zeros.count() != columns))
+  if (!integer_type_of(zeros.type()) || (zeros.count() != 1 && zeros.count() != columns))
     return wrong_type(frame, input);
   if (only_checks(frame)) return kernels::Spread<std::int32_t>();
   const auto made = TRY(frame.scratch_of<std::int32_t>(zeros.count()));
@@ -145,7 +145,7 @@ Result<kernels::Spread<std::int32_t>> zeros_of(Frame& frame, std::size_t input, 
 
 Result<std::span<float>> project_quantized(Frame& frame, const Sizes& s) {
   const std::int64_t m = s.rows(), n = s.columns(), k = s.hidden;
-  const auto x_type = whole_of(frame.in(0).type()), w_type = whole_of(frame.in(1).type());
+  const auto x_type = integer_type_of(frame.in(0).type()), w_type = integer_type_of(frame.in(1).type());
   if (!x_type || !w_type) return wrong_type(frame, x_type ? 1 : 0);
   const double x_scale = TRY(scalar_from(frame.in(3), "input_scale"));
   const auto w_scale = TRY(reals_in<float>(frame, frame.in(4)));
@@ -158,11 +158,11 @@ Result<std::span<float>> project_quantized(Frame& frame, const Sizes& s) {
   const auto bias = TRY(reals_in<float>(frame, frame.in(2)));
   const auto made = TRY(frame.scratch_of<float>(m * n));
   const auto w_zeros = TRY(zeros_of(frame, 7, n));
-  const kernels::PlainWholes right({*w_type, frame.in(1).bytes(), n, 1}, k, n, w_zeros);
-  kernels::WholeProduct product{.m = m, .n = n, .k = k, .b = &right, .c = made.data(), .c_stride = n};
+  const kernels::PlainIntegers right({*w_type, frame.in(1).bytes(), n, 1}, k, n, w_zeros);
+  kernels::IntegerGemmWork product{.m = m, .n = n, .k = k, .b = &right, .c = made.data(), .c_stride = n};
   product.a = {*x_type, frame.in(0).bytes(), k, 1};
   product.a_zero = TRY(zeros_of(frame, 6, 1));
-  product.epilogue.type = kernels::WholeResult::float32;
+  product.epilogue.type = kernels::IntegerResult::float32;
   product.epilogue.scale = {scales.data(), 0, scales.size() == 1 ? 0 : 1};
   product.epilogue.addend = {bias.data(), 0, 1};
   kernels::gemm(product, frame.pool());
@@ -179,13 +179,13 @@ Result<void> finish(Frame& frame, const Sizes& s, const C* qkv, const Ports& por
   const ElementType type = frame.has(2) ? frame.in(2).type() : frame.in(0).type();
   const std::int64_t size = s.qk / s.heads, v_size = s.v / s.heads, row = s.columns(),
                      keys = s.past + s.positions;
-  Attending<C> all{.batch = s.batch,
-                   .heads = s.heads,
-                   .kv_heads = s.heads,
-                   .queries = s.positions,
-                   .keys = keys,
-                   .size = size,
-                   .v_size = v_size};
+  AttentionCall<C> all{.batch = s.batch,
+                       .heads = s.heads,
+                       .kv_heads = s.heads,
+                       .queries = s.positions,
+                       .keys = keys,
+                       .size = size,
+                       .v_size = v_size};
   const MaskedSizes masked{s.batch, s.heads, s.positions, keys};
   all.biases[0] = TRY(filter_mask<C>(frame, ports.mask, masked));
   all.biases[1] = TRY(score_bias<C>(frame, ports.bias, masked));

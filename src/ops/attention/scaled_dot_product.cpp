@@ -31,7 +31,7 @@ struct Part {
 template <class C>
 class Worker {
  public:
-  Worker(const Frame& frame, const Attending<C>& all, const Part& part, C* scores)
+  Worker(const Frame& frame, const AttentionCall<C>& all, const Part& part, C* scores)
       : frame_(frame),
         all_(all),
         part_(part),
@@ -40,11 +40,11 @@ class Worker {
 
   void work() const {
     const auto& [b, h, first, count] = part_;
-    small_product(frame_, count, all_.keys, all_.size, all_.q.at(b, h, first), all_.q.row,
-                  all_.k.at(b, kv_head_), all_.k.row, true, all_.scale, scores_, all_.keys);
+    small_gemm(frame_, count, all_.keys, all_.size, all_.q.at(b, h, first), all_.q.row,
+               all_.k.at(b, kv_head_), all_.k.row, true, all_.scale, scores_, all_.keys);
     for (std::int64_t i = 0; i < count; ++i) finish_row(first + i, scores_ + i * all_.keys);
-    small_product(frame_, count, all_.v_size, all_.keys, scores_, all_.keys, all_.v.at(b, kv_head_),
-                  all_.v.row, false, 1, all_.y.at(b, h, first), all_.y.row);
+    small_gemm(frame_, count, all_.v_size, all_.keys, scores_, all_.keys, all_.v.at(b, kv_head_), all_.v.row,
+               false, 1, all_.y.at(b, h, first), all_.y.row);
   }
 
  private:
@@ -77,7 +77,7 @@ class Worker {
   }
 
   const Frame& frame_;
-  const Attending<C>& all_;
+  const AttentionCall<C>& all_;
   const Part part_;
   C* scores_;
   std::int64_t kv_head_;
@@ -98,13 +98,13 @@ void softmax_in_place(double* x, std::int64_t n) {
 }
 
 template <class C>
-void small_product(const Frame& frame, std::int64_t m, std::int64_t n, std::int64_t k, const C* a,
-                   std::int64_t a_row, const C* b, std::int64_t b_row, bool transposed, double alpha, C* c,
-                   std::int64_t c_row) {
+void small_gemm(const Frame& frame, std::int64_t m, std::int64_t n, std::int64_t k, const C* a,
+                std::int64_t a_row, const C* b, std::int64_t b_row, bool transposed, double alpha, C* c,
+                std::int64_t c_row) {
   const std::int64_t down = transposed ? 1 : b_row, across = transposed ? b_row : 1;
   if constexpr (std::is_same_v<C, float>) {
     const kernels::PlainFloats right({b, down, across}, n);
-    kernels::FloatProduct product{
+    kernels::FloatGemmWork product{
         .m = m, .n = n, .k = k, .a = {a, a_row, 1}, .b = &right, .c = c, .c_stride = c_row};
     product.epilogue.alpha = static_cast<float>(alpha);
     kernels::gemm(product, frame.pool());
@@ -118,14 +118,14 @@ void small_product(const Frame& frame, std::int64_t m, std::int64_t n, std::int6
     }
   }
 }
-template void small_product(const Frame&, std::int64_t, std::int64_t, std::int64_t, const float*,
-                            std::int64_t, const float*, std::int64_t, bool, double, float*, std::int64_t);
-template void small_product(const Frame&, std::int64_t, std::int64_t, std::int64_t, const double*,
-                            std::int64_t, const double*, std::int64_t, bool, double, double*, std::int64_t);
+template void small_gemm(const Frame&, std::int64_t, std::int64_t, std::int64_t, const float*, std::int64_t,
+                         const float*, std::int64_t, bool, double, float*, std::int64_t);
+template void small_gemm(const Frame&, std::int64_t, std::int64_t, std::int64_t, const double*, std::int64_t,
+                         const double*, std::int64_t, bool, double, double*, std::int64_t);
 
 // The queries are processed in rounds of tasks; each task of a round has its own score buffer.
 template <class C>
-Result<void> attend(Frame& frame, const Attending<C>& all) {
+Result<void> attend(Frame& frame, const AttentionCall<C>& all) {
   if (all.batch * all.heads * all.queries == 0) return {};
   if (all.keys == 0) return wrong("there are no keys");
   const std::int64_t rows = std::clamp<std::int64_t>(kScores / all.keys, 1, all.queries);
@@ -150,7 +150,7 @@ Result<void> attend(Frame& frame, const Attending<C>& all) {
   }
   return {};
 }
-template Result<void> attend(Frame&, const Attending<float>&);
-template Result<void> attend(Frame&, const Attending<double>&);
+template Result<void> attend(Frame&, const AttentionCall<float>&);
+template Result<void> attend(Frame&, const AttentionCall<double>&);
 
 }  // namespace anybit::ops

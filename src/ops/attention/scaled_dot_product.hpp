@@ -33,7 +33,7 @@ HeadsView<T> heads_last(T* data, std::int64_t positions, std::int64_t size, std:
 enum class Stage { product, capped, masked, softmax };
 
 template <class C>
-struct Attending {
+struct AttentionCall {
   std::int64_t batch = 0, heads = 0, kv_heads = 0, queries = 0, keys = 0, size = 0, v_size = 0;
   HeadsView<const C> q = {}, k = {}, v = {};
   HeadsView<C> y = {};
@@ -49,21 +49,20 @@ struct Attending {
 };
 
 template <class C>
-Result<void> attend(Frame& frame, const Attending<C>& all);
-extern template Result<void> attend(Frame&, const Attending<float>&);
-extern template Result<void> attend(Frame&, const Attending<double>&);
+Result<void> attend(Frame& frame, const AttentionCall<C>& all);
+extern template Result<void> attend(Frame&, const AttentionCall<float>&);
+extern template Result<void> attend(Frame&, const AttentionCall<double>&);
 
 // Small GEMM: C = alpha · A·Bᵀ (transposed) or alpha · A·B; rows are `*_row` elements apart.
 template <class C>
-void small_product(const Frame& frame, std::int64_t m, std::int64_t n, std::int64_t k, const C* a,
-                   std::int64_t a_row, const C* b, std::int64_t b_row, bool transposed, double alpha, C* c,
-                   std::int64_t c_row);
-extern template void small_product(const Frame&, std::int64_t, std::int64_t, std::int64_t, const float*,
-                                   std::int64_t, const float*, std::int64_t, bool, double, float*,
-                                   std::int64_t);
-extern template void small_product(const Frame&, std::int64_t, std::int64_t, std::int64_t, const double*,
-                                   std::int64_t, const double*, std::int64_t, bool, double, double*,
-                                   std::int64_t);
+void small_gemm(const Frame& frame, std::int64_t m, std::int64_t n, std::int64_t k, const C* a,
+                std::int64_t a_row, const C* b, std::int64_t b_row, bool transposed, double alpha, C* c,
+                std::int64_t c_row);
+extern template void small_gemm(const Frame&, std::int64_t, std::int64_t, std::int64_t, const float*,
+                                std::int64_t, const float*, std::int64_t, bool, double, float*, std::int64_t);
+extern template void small_gemm(const Frame&, std::int64_t, std::int64_t, std::int64_t, const double*,
+                                std::int64_t, const double*, std::int64_t, bool, double, double*,
+                                std::int64_t);
 
 // `to` = `past` and `now` concatenated along the positions, as [batch, heads, positions, size].
 template <class C>

@@ -29,7 +29,7 @@ Result<Values> infer(const Call& call) {
 Dim macs(const Call& call, std::span<const Value> outputs) { return conv_macs(weight_value(call), outputs); }
 
 struct Weight : Prepared {
-  std::vector<kernels::PackedSigns> groups;
+  std::vector<kernels::PackedBinary> groups;
   std::vector<float> factors;  // by output channel
   Dims dims;
   std::int64_t bytes() const override {
@@ -39,7 +39,7 @@ struct Weight : Prepared {
 
 Result<std::shared_ptr<const Weight>> weight_of(const Attributes& node,
                                                 std::span<const Array* const> stored) {
-  const CodedWeight coded = TRY(CodedWeight::of(node, nullptr, stored));
+  const StoredWeight coded = TRY(StoredWeight::of(node, nullptr, stored));
   const Dims dims{std::span(coded.dims)};
   const auto sizes = weight_sizes(node, dims);
   if (!sizes || !binary_columns(coded.codec, true) || coded.codec.grouping().dims[0] != dims[0])
@@ -64,7 +64,7 @@ Result<std::shared_ptr<const Weight>> weight_of(const Attributes& node,
 Result<void> run(Frame& frame) {
   const Array& given = frame.in(0);
   if (given.type() != ElementType::float32) return wrong_type(frame, 0);
-  const std::shared_ptr<const Weight> weight = TRY(coded_weight<Weight>(frame, weight_of));
+  const std::shared_ptr<const Weight> weight = TRY(stored_weight<Weight>(frame, weight_of));
   const ConvSizes sizes = TRY(conv_sizes(frame, given.dims(), weight->dims));
   const bool biased = frame.has(1);
   if (biased) TRY(check_bias(frame.in(1), ElementType::float32, sizes.out_channels));
@@ -75,7 +75,7 @@ Result<void> run(Frame& frame) {
   Array& out = *TRY(frame.out(0, ElementType::float32, dims, layout));
   const auto signs = TRY(frame.scratch_of<std::uint8_t>(x.count()));
   parallel(frame, x.count(), 0.2, [&](std::int64_t first, std::int64_t last) {
-    kernels::take_signs(x.data<float>() + first, last - first, signs.data() + first);
+    kernels::binarize(x.data<float>() + first, last - first, signs.data() + first);
   });
   const float scale = binary_scale(frame, x);
   for (std::int64_t group = 0; group < sizes.groups; ++group) {
@@ -104,7 +104,7 @@ std::span<const Descriptor> binary_conv_descriptors() {
                                     .infer = infer,
                                     .macs = macs,
                                     .run = run,
-                                    .prepare = prepare_coded<Weight, weight_of>,
+                                    .prepare = prepare_packed<Weight, weight_of>,
                                     .required = 1,
                                     .layouts = Layouts::each}};
   return all;

@@ -259,7 +259,7 @@ Result<bool> BlockedConv::run(Frame& frame, const ConvSizes& sizes) const {
   } else {
     y = TRY(scratch_array(frame, ElementType::float32, dims, Layout::blocked8));
   }
-  if (sum && sum->bytes() != y.bytes()) relay(*sum, y, &frame.pool());
+  if (sum && sum->bytes() != y.bytes()) convert_layout(*sum, y, &frame.pool());
   const std::int64_t parts = kernels::ceil_quotient(whole.batch, pieces->images) *
                              kernels::ceil_quotient(whole.out_channels, pieces->channels);
   const auto each = static_cast<std::int64_t>(
@@ -267,7 +267,7 @@ Result<bool> BlockedConv::run(Frame& frame, const ConvSizes& sizes) const {
   const auto scratch = TRY(frame.scratch_of<std::byte>(each * parts));
   run_pieces(frame, *pieces, whole, x.data<float>(), TRY(bias_of(frame, sizes.out_channels)),
              y.mutable_data<float>(), scratch);
-  if (!even) relay(y, *out, &frame.pool());
+  if (!even) convert_layout(y, *out, &frame.pool());
   return true;
 }
 

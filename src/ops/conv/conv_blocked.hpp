@@ -57,7 +57,7 @@ class BlockedConv {
   Block weights_, bias_;
   bool has_bias_ = false, has_sum_ = false;
   kernels::Activation activation_;
-  Remembered<Case, Pieces> known_;
+  LruCache<Case, Pieces> known_;
 };
 
 }  // namespace anybit::ops

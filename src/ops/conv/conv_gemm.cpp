@@ -35,15 +35,15 @@ void finish(Frame& frame, const Array* added, const kernels::Activation& activat
 }
 
 void multiply_group(Frame& frame, const ConvSizes& sizes, std::int64_t group, const float* x,
-                    const kernels::FloatRight& weights, const float* bias,
+                    const kernels::FloatRhs& weights, const float* bias,
                     const kernels::Activation& activation, float* y) {
   const std::int64_t outputs = sizes.out_per_group();
-  kernels::FloatProduct product{.m = sizes.batch * output_size(sizes.window),
-                                .n = outputs,
-                                .k = sizes.depth(),
-                                .b = &weights,
-                                .c = y + group * outputs,
-                                .c_stride = sizes.out_channels};
+  kernels::FloatGemmWork product{.m = sizes.batch * output_size(sizes.window),
+                                 .n = outputs,
+                                 .k = sizes.depth(),
+                                 .b = &weights,
+                                 .c = y + group * outputs,
+                                 .c_stride = sizes.out_channels};
   const float zero = 0;
   const kernels::ConvRows rows(sizes, group, x, sizeof(float), &zero);
   if (kernels::ConvRows::is_plain(sizes)) {

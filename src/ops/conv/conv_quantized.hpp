@@ -31,7 +31,7 @@ inline constexpr IntegerConvInputs kQLinearConvInputs{.x = 0,
                                                       .w_scale = 4,
                                                       .bias = 8};
 // The same for tensors of up to 16 bits.
-inline constexpr IntegerConvInputs kWideConvInputs = [] {
+inline constexpr IntegerConvInputs kQLinearConv16Inputs = [] {
   IntegerConvInputs inputs = kQLinearConvInputs;
   inputs.wide = true;
   return inputs;

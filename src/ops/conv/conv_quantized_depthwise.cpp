@@ -11,7 +11,7 @@ namespace {
 
 using kernels::ConvSizes;
 using kernels::DepthwiseBlocks;
-using kernels::DepthwiseWhole;
+using kernels::IntegerDepthwise;
 
 // With 8-bit tensors, the kernel adds the bias in 32 bits. A channel whose bias is too large for that
 // (quantizers give all-zero channels a tiny scale, and so a huge bias) is computed separately, in 64 bits.
@@ -66,7 +66,7 @@ struct Slots {
   std::span<float> multiplier = {}, addend = {};
 };
 
-// `left_zero`: see DepthwiseWhole.
+// `left_zero`: see IntegerDepthwise.
 void put_in_slots(const IntegerConvInputs& inputs, const ConvSizes& sizes, const IntegerConvNumbers& numbers,
                   const std::vector<std::int32_t>& sums, std::int32_t left_zero, const Slots& to) {
   const DepthwiseBlocks blocks{sizes.out_channels};
@@ -84,20 +84,20 @@ void put_in_slots(const IntegerConvInputs& inputs, const ConvSizes& sizes, const
   }
 }
 
-Result<DepthwiseWhole> depthwise_work(Frame& frame, const IntegerConvInputs& inputs, const ConvSizes& sizes,
-                                      const IntegerConvNumbers& numbers, const IntegerConvWeights& weights,
-                                      const Array& x, Array& out) {
-  DepthwiseWhole work{.sizes = sizes,
-                      .weights = weights.depthwise.data(),
-                      .bias = nullptr,
-                      .multiplier = nullptr,
-                      .addend = nullptr,
-                      .x_type = *whole_of(x.type()),
-                      .result = kernel_result(out.type()),
-                      .x_zero = numbers.x_zero,
-                      .y_zero = numbers.y_zero,
-                      .x = x.bytes(),
-                      .y = out.mutable_bytes()};
+Result<IntegerDepthwise> depthwise_work(Frame& frame, const IntegerConvInputs& inputs, const ConvSizes& sizes,
+                                        const IntegerConvNumbers& numbers, const IntegerConvWeights& weights,
+                                        const Array& x, Array& out) {
+  IntegerDepthwise work{.sizes = sizes,
+                        .weights = weights.depthwise.data(),
+                        .bias = nullptr,
+                        .multiplier = nullptr,
+                        .addend = nullptr,
+                        .x_type = *integer_type_of(x.type()),
+                        .result = kernel_result(out.type()),
+                        .x_zero = numbers.x_zero,
+                        .y_zero = numbers.y_zero,
+                        .x = x.bytes(),
+                        .y = out.mutable_bytes()};
   if (numbers.bias && weights.fixed && numbers.bias == weights.fixed->numbers.bias) {
     work.bias = weights.fixed->slot_biases.data();
     work.multiplier = weights.fixed->slot_multipliers.data();
@@ -139,8 +139,8 @@ void put_weights(const ConvSizes& sizes, const Array& w, std::span<const std::in
     for (std::int64_t k = 0; k < taps && c < w.dim(0); ++k) {
       const std::int32_t weight = code_at(w, c * taps + k) - zeros[static_cast<std::size_t>(c)];
       const std::size_t at = depthwise_index(sizes, slot, k);
-      weights.depthwise[at] = static_cast<std::int16_t>(two ? DepthwiseWhole::lower_part(weight) : weight);
-      if (two) weights.depthwise_upper[at] = static_cast<std::int16_t>(DepthwiseWhole::upper_part(weight));
+      weights.depthwise[at] = static_cast<std::int16_t>(two ? IntegerDepthwise::lower_part(weight) : weight);
+      if (two) weights.depthwise_upper[at] = static_cast<std::int16_t>(IntegerDepthwise::upper_part(weight));
       weights.depthwise_sums[static_cast<std::size_t>(slot)] += weight;
     }
   }
@@ -179,7 +179,7 @@ bool is_depthwise(const ConvSizes& sizes) {
 
 bool fits_depthwise(const IntegerConvInputs& inputs, const ConvSizes& sizes,
                     const IntegerConvNumbers& numbers) {
-  if (kernel_size(sizes.window) > DepthwiseWhole::kMostTaps) return false;
+  if (kernel_size(sizes.window) > IntegerDepthwise::kMostTaps) return false;
   if (inputs.result != ConvResult::codes) return true;
   const auto huge = [&](std::int32_t bias) { return is_huge(inputs, bias, sizes); };
   return std::count_if(numbers.bias, numbers.bias + sizes.out_channels, huge) * kFewHuge <=
@@ -189,11 +189,11 @@ bool fits_depthwise(const IntegerConvInputs& inputs, const ConvSizes& sizes,
 Result<void> run_depthwise(Frame& frame, const IntegerConvInputs& inputs, const ConvSizes& sizes,
                            const IntegerConvNumbers& numbers, const IntegerConvWeights& weights,
                            const Array& x, Array& out) {
-  const DepthwiseWhole work = TRY(depthwise_work(frame, inputs, sizes, numbers, weights, x, out));
+  const IntegerDepthwise work = TRY(depthwise_work(frame, inputs, sizes, numbers, weights, x, out));
   const double cost = 0.03 * static_cast<double>(sizes.window[2].output * sizes.out_channels) *
                       static_cast<double>(kernel_size(sizes.window));
   parallel(frame, sizes.batch * sizes.window[0].output * sizes.window[1].output, cost,
-           [&work](std::int64_t first, std::int64_t last) { kernels::depthwise_whole(work, first, last); });
+           [&work](std::int64_t first, std::int64_t last) { kernels::depthwise_integer(work, first, last); });
   if (!is_huge(inputs, numbers.largest_bias, sizes)) return {};
   for (std::int64_t c = 0; c < sizes.out_channels; ++c) {
     if (!is_huge(inputs, numbers.bias[c], sizes)) continue;
@@ -217,7 +217,7 @@ bool pack_depthwise(const ConvSizes& sizes, const IntegerConvInputs& inputs, con
   const IntegerConvNumbers& numbers = weights.fixed->numbers;
   const ElementType x = weights.fixed->x_type;
   const bool two = needs_two_parts(sizes, w, x, numbers);
-  if (kernel_size(sizes.window) > DepthwiseWhole::kMostTapsOfTwoParts || (two && is_byte(x))) return false;
+  if (kernel_size(sizes.window) > IntegerDepthwise::kMostTapsOfTwoParts || (two && is_byte(x))) return false;
   if (two) {
     weights.depthwise_upper.resize(packed_size(sizes));
     weights.fixed->slot_wide_biases.resize(slots_of(sizes));

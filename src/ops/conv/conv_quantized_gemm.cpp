@@ -15,17 +15,17 @@ namespace {
 using kernels::ConvSizes;
 using Algorithm = IntegerConvAlgorithm;
 
-kernels::WholeProduct product_of(const IntegerConvInputs& inputs, const ConvSizes& sizes,
-                                 const IntegerConvNumbers& numbers, const IntegerConvWeights& weights,
-                                 std::int64_t group, Array& out) {
+kernels::IntegerGemmWork product_of(const IntegerConvInputs& inputs, const ConvSizes& sizes,
+                                    const IntegerConvNumbers& numbers, const IntegerConvWeights& weights,
+                                    std::int64_t group, Array& out) {
   const std::int64_t outputs = sizes.out_per_group(),
                      bytes = static_cast<std::int64_t>(element_bytes(out.type()));
-  kernels::WholeProduct product{.m = sizes.batch * output_size(sizes.window),
-                                .n = outputs,
-                                .k = sizes.depth(),
-                                .b = &weights.groups[static_cast<std::size_t>(group)],
-                                .c = out.mutable_bytes() + group * outputs * bytes,
-                                .c_stride = sizes.out_channels};
+  kernels::IntegerGemmWork product{.m = sizes.batch * output_size(sizes.window),
+                                   .n = outputs,
+                                   .k = sizes.depth(),
+                                   .b = &weights.groups[static_cast<std::size_t>(group)],
+                                   .c = out.mutable_bytes() + group * outputs * bytes,
+                                   .c_stride = sizes.out_channels};
   product.epilogue.type = kernel_result(out.type());
   if (inputs.result != ConvResult::sums)
     product.epilogue.scale = {numbers.multiplier + group * outputs, 0, 1};
@@ -44,13 +44,13 @@ void multiply(Frame& frame, const IntegerConvInputs& inputs, const ConvSizes& si
               Array& out) {
   const auto byte_padding = static_cast<std::uint8_t>(numbers.x_zero);
   const auto wide_padding = static_cast<std::uint16_t>(numbers.x_zero);
-  const std::int64_t bytes = kernels::bytes_of(*whole_of(x.type()));
+  const std::int64_t bytes = kernels::bytes_of(*integer_type_of(x.type()));
   const void* padding = bytes == 1 ? static_cast<const void*>(&byte_padding) : &wide_padding;
   const bool plain = kernels::ConvRows::is_plain(sizes);
   for (std::int64_t group = 0; group < sizes.groups; ++group) {
     const kernels::ConvRows rows(sizes, group, x.bytes(), bytes, padding);
-    kernels::WholeProduct product = product_of(inputs, sizes, numbers, weights, group, out);
-    product.a.type = *whole_of(x.type());
+    kernels::IntegerGemmWork product = product_of(inputs, sizes, numbers, weights, group, out);
+    product.a.type = *integer_type_of(x.type());
     if (plain) {
       product.a.data = x.bytes() + group * sizes.in_per_group() * bytes;
       product.a.row_stride = sizes.in_channels;
@@ -93,10 +93,10 @@ void pad_runs(const ConvSizes& sizes, std::uint8_t zero, std::vector<std::uint8_
 
 Result<void> on_image(Frame& frame, Algorithm algorithm, const IntegerConvNumbers& numbers,
                       const IntegerConvWeights& weights, const ConvSizes& sizes, const Array& x,
-                      kernels::WholeProduct product) {
+                      kernels::IntegerGemmWork product) {
   const ConvSizes even = algorithm == Algorithm::winograd ? kernels::winograd_sizes(sizes) : sizes;
   const kernels::ConvRuns runs{even};
-  const kernels::Whole type = *whole_of(x.type());
+  const kernels::IntegerType type = *integer_type_of(x.type());
   const auto image_of = [&](auto* image) {
     runs.lay_out(type, x.bytes(), x.layout() == Layout::channels_last, numbers.x_zero, image, frame.pool());
     return image;
@@ -121,7 +121,7 @@ Result<void> on_image(Frame& frame, Algorithm algorithm, const IntegerConvNumber
   if (algorithm == Algorithm::winograd) {
     kernels::conv_winograd(runs, image, *weights.winograd, product, frame.pool());
   } else {
-    kernels::conv_whole(runs, image, product, frame.pool());
+    kernels::conv_int16(runs, image, product, frame.pool());
   }
   return {};
 }
@@ -160,7 +160,8 @@ void pack_groups(const ConvSizes& sizes, const Array& w, const std::vector<std::
       if (weights.runs_padded) pad_runs(sizes, static_cast<T>(middle_of(w.type())), columns);
     }
     weights.groups.emplace_back(
-        kernels::WholeView{*whole_of(w.type()), columns.data(), 1, depth}, depth, sizes.out_per_group(),
+        kernels::IntegerView{*integer_type_of(w.type()), columns.data(), 1, depth}, depth,
+        sizes.out_per_group(),
         kernels::Spread<std::int32_t>{zeros.data() + group * sizes.out_per_group(), 0, 1});
     if (weights.fixed && is_code(weights.fixed->x_type) && !is_byte(weights.fixed->x_type))
       weights.groups.back().keep_column_sums();
@@ -196,8 +197,8 @@ void pack_matrices(const Setup& setup, const IntegerConvInputs& inputs, const Co
     weights.winograd.emplace(winograd_of(sizes, w, zeros));
 }
 
-bool fits_32_bits(const kernels::PackedWholes& weights, ElementType x, const IntegerConvNumbers& numbers) {
-  const std::int64_t far = kernels::farthest(*whole_of(x), numbers.x_zero);
+bool fits_32_bits(const kernels::PackedIntegers& weights, ElementType x, const IntegerConvNumbers& numbers) {
+  const std::int64_t far = kernels::farthest(*integer_type_of(x), numbers.x_zero);
   return far * weights.largest_sum() + numbers.largest_bias <= INT32_MAX;
 }
 
@@ -206,7 +207,7 @@ IntegerConvAlgorithm gemm_algorithm(const ConvSizes& sizes, const IntegerConvWei
   // Matrices with padded runs cannot be used with copied windows (im2col).
   const Algorithm copied = weights.runs_padded ? Algorithm::direct : Algorithm::gemm;
   const bool plain = kernels::ConvRows::is_plain(sizes) && !weights.runs_padded;
-  const kernels::PackedWholes& matrix = weights.groups.front();
+  const kernels::PackedIntegers& matrix = weights.groups.front();
   if (!kernels::ConvRuns::fit(sizes) || plain || !has_image(sizes) || matrix.parts() == 2 || !sums_fit)
     return copied;
   const bool padded = kernels::ConvRuns{sizes}.length() % 2 == 0 || weights.runs_padded;

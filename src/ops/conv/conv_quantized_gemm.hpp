@@ -11,7 +11,7 @@ void pack_matrices(const Setup& setup, const IntegerConvInputs& inputs, const ke
                    const Array& w, const std::vector<std::int32_t>& zeros, IntegerConvWeights& weights);
 
 // Whether every possible sum with its bias fits 32 bits.
-bool fits_32_bits(const kernels::PackedWholes& weights, ElementType x, const IntegerConvNumbers& numbers);
+bool fits_32_bits(const kernels::PackedIntegers& weights, ElementType x, const IntegerConvNumbers& numbers);
 
 // The fastest algorithm for these sizes.
 IntegerConvAlgorithm gemm_algorithm(const kernels::ConvSizes& sizes, const IntegerConvWeights& weights,

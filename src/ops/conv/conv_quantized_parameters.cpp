@@ -139,9 +139,9 @@ ElementType result_type(const Frame& frame, const IntegerConvInputs& inputs) {
   return inputs.result == ConvResult::reals ? ElementType::float32 : ElementType::int32;
 }
 
-kernels::WholeResult kernel_result(ElementType type) {
-  if (type == ElementType::int32) return kernels::WholeResult::int32;
-  return type == ElementType::float32 ? kernels::WholeResult::float32 : *result_of(type);
+kernels::IntegerResult kernel_result(ElementType type) {
+  if (type == ElementType::int32) return kernels::IntegerResult::int32;
+  return type == ElementType::float32 ? kernels::IntegerResult::float32 : *result_of(type);
 }
 
 std::optional<FixedConvNumbers> fixed_numbers(const Setup& setup, const IntegerConvInputs& inputs,

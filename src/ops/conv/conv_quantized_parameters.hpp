@@ -43,7 +43,7 @@ Result<void> check_numbers(const Frame& frame, const IntegerConvInputs& inputs, 
 
 // The element type of the output.
 ElementType result_type(const Frame& frame, const IntegerConvInputs& inputs);
-kernels::WholeResult kernel_result(ElementType type);
+kernels::IntegerResult kernel_result(ElementType type);
 
 template <class Body>
 void for_octet(ElementType type, const Body& body) {

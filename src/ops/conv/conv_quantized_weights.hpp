@@ -31,10 +31,10 @@ struct IntegerConvCase {
 
 // Weights packed for the kernels.
 struct IntegerConvWeights : Prepared {
-  std::vector<kernels::PackedWholes> groups;  // one matrix per group
-  bool runs_padded = false;                   // rows are padded as in kernels::ConvRuns
+  std::vector<kernels::PackedIntegers> groups;  // one matrix per group
+  bool runs_padded = false;                     // rows are padded as in kernels::ConvRuns
   std::optional<kernels::WinogradWeights> winograd;
-  // Or depthwise weights, packed as in kernels::DepthwiseWhole, and their sums by slot.
+  // Or depthwise weights, packed as in kernels::IntegerDepthwise, and their sums by slot.
   std::vector<std::int16_t> depthwise, depthwise_upper;
   std::vector<std::int32_t> depthwise_sums;
   std::optional<FixedConvNumbers> fixed;
@@ -42,7 +42,7 @@ struct IntegerConvWeights : Prepared {
     return fixed && (fixed->x_type == ElementType::undefined || fixed->x_type == x);
   }
   bool fixed_sums_fit = false;  // IntegerConvCase::sums_fit for `fixed`
-  Remembered<IntegerConvCase, IntegerConvPlan> plans;
+  LruCache<IntegerConvCase, IntegerConvPlan> plans;
 
   std::int64_t bytes() const override {
     return bytes_of_all(groups) + (winograd ? winograd->bytes() : 0) + std::ssize(depthwise) * 2 +

@@ -24,10 +24,10 @@ Result<void> run(Frame& frame) {
 }
 
 Result<std::shared_ptr<const Prepared>> prepare_wide(const Setup& setup) {
-  return prepare_integer_conv(setup, kWideConvInputs);
+  return prepare_integer_conv(setup, kQLinearConv16Inputs);
 }
 Result<void> run_wide(Frame& frame) {
-  TRY(run_integer_conv(frame, kWideConvInputs));
+  TRY(run_integer_conv(frame, kQLinearConv16Inputs));
   return {};
 }
 

@@ -14,7 +14,7 @@ namespace anybit::ops {
 namespace {
 
 using kernels::ConvSizes;
-using kernels::Whole;
+using kernels::IntegerType;
 using kernels::WindowAxis;
 
 enum Input : std::size_t { kX, kXScale, kXZero, kW, kWScale, kWZero, kYScale, kYZero, kBias };
@@ -24,7 +24,7 @@ enum Input : std::size_t { kX, kXScale, kXZero, kW, kWScale, kWZero, kYScale, kY
 struct Spread : Prepared {
   explicit Spread(FixedConvNumbers all) : fixed(std::move(all)) {}
   FixedConvNumbers fixed;  // by output channel
-  std::vector<kernels::PackedWholes> groups;
+  std::vector<kernels::PackedIntegers> groups;
   std::vector<float> column_multipliers;  // by group, then by column
   std::vector<std::int32_t> column_biases;
   std::int64_t bytes() const override {
@@ -49,8 +49,8 @@ void pack(const Array& w, std::int64_t groups, Spread& spread) {
       for (std::int64_t i = 0; i < inputs; ++i)
         matrix[static_cast<std::size_t>(i * columns + column)] = from[(i * outputs + o) * taps + k];
     }
-    spread.groups.emplace_back(kernels::WholeView{*whole_of(w.type()), matrix.data(), columns, 1}, inputs,
-                               columns, kernels::Spread<std::int32_t>{zeros.data(), 0, 1});
+    spread.groups.emplace_back(kernels::IntegerView{*integer_type_of(w.type()), matrix.data(), columns, 1},
+                               inputs, columns, kernels::Spread<std::int32_t>{zeros.data(), 0, 1});
     if (!is_byte(spread.fixed.x_type)) spread.groups.back().keep_column_sums();
   }
 }
@@ -61,7 +61,7 @@ Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
   if (!w || w->rank() < 3 || w->count() == 0 || !is_code(w->type())) return none;
   const std::int64_t groups = setup.integer("group", 1);
   if (groups < 1 || w->dim(0) % groups != 0) return none;
-  auto fixed = fixed_numbers(setup, kWideConvInputs, groups * w->dim(1));
+  auto fixed = fixed_numbers(setup, kQLinearConv16Inputs, groups * w->dim(1));
   if (!fixed || !is_code(fixed->x_type)) return none;
   auto spread = std::make_shared<Spread>(*std::move(fixed));
   for_code(w->type(), [&]<class T>(T) { pack<T>(*w, groups, *spread); });
@@ -103,7 +103,7 @@ Result<void> run_as(Frame& frame, const ConvSizes& sizes, const Spread& spread, 
   // If no two contributions overlap, the epilogue of the GEMM requantizes.
   const bool once = reaches_once(sizes.window);
   const Array& x = frame.in(kX);
-  const Whole type = *whole_of(x.type());
+  const IntegerType type = *integer_type_of(x.type());
   if (!once && (bytes_of(type) == 2 || spread.groups.front().parts() == 2 || sizeof(T) == 2))
     return wrong("windows overlap, which is not supported with 16-bit tensors",
                  "strides as long as the kernel");
@@ -114,14 +114,14 @@ Result<void> run_as(Frame& frame, const ConvSizes& sizes, const Spread& spread, 
   for (std::int64_t image = 0; image < sizes.batch * sizes.groups; ++image) {
     const std::int64_t n = image / sizes.groups, group = image % sizes.groups;
     const std::byte* from = x.bytes() + (n * sizes.out_channels + group * inputs) * in_space * bytes_of(type);
-    kernels::WholeProduct product{.m = in_space,
-                                  .n = columns,
-                                  .k = inputs,
-                                  .a = {type, from, 1, in_space},
-                                  .a_zero = {&numbers.x_zero, 0, 0},
-                                  .b = &spread.groups[static_cast<std::size_t>(group)],
-                                  .c = once ? static_cast<void*>(codes.data()) : sums.data(),
-                                  .c_stride = columns};
+    kernels::IntegerGemmWork product{.m = in_space,
+                                     .n = columns,
+                                     .k = inputs,
+                                     .a = {type, from, 1, in_space},
+                                     .a_zero = {&numbers.x_zero, 0, 0},
+                                     .b = &spread.groups[static_cast<std::size_t>(group)],
+                                     .c = once ? static_cast<void*>(codes.data()) : sums.data(),
+                                     .c_stride = columns};
     if (once) {
       product.epilogue = {.type = *result_of(out.type()),
                           .bias = {spread.column_biases.data() + group * columns, 0, 1},

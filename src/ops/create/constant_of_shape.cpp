@@ -42,7 +42,7 @@ Result<void> run(Frame& frame) {
   Array* out = TRY(frame.out(0, type, dims));
   if (!held) return std::fill_n(out->mutable_data<float>(), out->count(), 0.0f), Result<void>();
   const Array value = TRY(Array::from(*held, frame.memory()));
-  for_moved(type, [&]<class T>(T) { std::fill_n(out->mutable_data<T>(), out->count(), *value.data<T>()); });
+  for_copied(type, [&]<class T>(T) { std::fill_n(out->mutable_data<T>(), out->count(), *value.data<T>()); });
   return {};
 }
 

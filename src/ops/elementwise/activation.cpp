@@ -20,7 +20,7 @@ double between(double x, double low, double high) { return x < low ? low : x > h
 Result<void> run_relu(Frame& frame) {
   const Array& in = frame.in(0);
   if (is_float(in.type()))
-    return run_map(frame, Map::relu, [](double x, double, double) { return x < 0 ? 0 : x; });
+    return run_unary(frame, Map::relu, [](double x, double, double) { return x < 0 ? 0 : x; });
   if (!for_integer(in.type(), [](auto) {})) return wrong_type(frame, 0);
   Array* out = TRY(frame.out_over(0, 0, in.type(), in.dims()));
   for_integer(in.type(), [&]<class T>(T) {
@@ -30,25 +30,25 @@ Result<void> run_relu(Frame& frame) {
 }
 
 Result<void> run_leaky_relu(Frame& frame) {
-  return run_map(
+  return run_unary(
       frame, Map::leaky_relu, [](double x, double a, double) { return x < 0 ? a * x : x; },
       frame.real("alpha", 0.01));
 }
 
 Result<void> run_thresholded_relu(Frame& frame) {
-  return run_map(
+  return run_unary(
       frame, Map::thresholded_relu, [](double x, double a, double) { return x > a ? x : 0; },
       frame.real("alpha", 1));
 }
 
 Result<void> run_elu(Frame& frame) {
-  return run_map(
+  return run_unary(
       frame, Map::elu, [](double x, double a, double) { return x < 0 ? a * math::expm1(x) : x; },
       frame.real("alpha", 1), 0, kExponential);
 }
 
 Result<void> run_celu(Frame& frame) {
-  return run_map(
+  return run_unary(
       frame, Map::celu, [](double x, double a, double) { return x < 0 ? a * math::expm1(x / a) : x; },
       frame.real("alpha", 1), 0, kExponential);
 }
@@ -56,51 +56,51 @@ Result<void> run_celu(Frame& frame) {
 // Self-normalizing constants (SELU, Klambauer et al., 2017: mean 0, variance 1); version 1 had fewer digits.
 Result<void> run_selu(Frame& frame) {
   const bool first = frame.version < 6;
-  return run_map(
+  return run_unary(
       frame, Map::selu, [](double x, double a, double b) { return b * (x < 0 ? a * math::expm1(x) : x); },
       frame.real("alpha", first ? 1.6732 : 1.67326319217681884765625),
       frame.real("gamma", first ? 1.0507 : 1.05070102214813232421875), kExponential);
 }
 
 Result<void> run_hard_sigmoid(Frame& frame) {
-  return run_map(
+  return run_unary(
       frame, Map::hard_sigmoid, [](double x, double a, double b) { return between(a * x + b, 0, 1); },
       frame.real("alpha", 0.2), frame.real("beta", 0.5));
 }
 
 Result<void> run_hard_swish(Frame& frame) {
-  return run_map(
+  return run_unary(
       frame, Map::hard_swish, [](double x, double a, double b) { return x * between(a * x + b, 0, 1); },
       1.0 / 6, 0.5);
 }
 
 Result<void> run_sigmoid(Frame& frame) {
-  return run_map(
+  return run_unary(
       frame, Map::sigmoid, [](double x, double, double) { return sigmoid(x); }, 0, 0, kExponential);
 }
 
 Result<void> run_swish(Frame& frame) {
-  return run_map(
+  return run_unary(
       frame, Map::swish, [](double x, double a, double) { return x * sigmoid(a * x); },
       frame.real("alpha", 1), 0, kExponential);
 }
 
 Result<void> run_tanh(Frame& frame) {
-  return run_map(
+  return run_unary(
       frame, Map::tanh, [](double x, double, double) { return math::tanh(x); }, 0, 0, kExponential);
 }
 
 Result<void> run_softplus(Frame& frame) {
-  return run_map(
+  return run_unary(
       frame, Map::softplus, [](double x, double, double) { return softplus(x); }, 0, 0, kExponential);
 }
 
 Result<void> run_softsign(Frame& frame) {
-  return run_map(frame, Map::softsign, [](double x, double, double) { return x / (1 + std::abs(x)); });
+  return run_unary(frame, Map::softsign, [](double x, double, double) { return x / (1 + std::abs(x)); });
 }
 
 Result<void> run_mish(Frame& frame) {
-  return run_map(
+  return run_unary(
       frame, Map::mish, [](double x, double, double) { return x * math::tanh(softplus(x)); }, 0, 0,
       kExponential);
 }

@@ -22,18 +22,18 @@ Dim divide_integers(const Dim& a, const Dim& b) {
 
 template <Combine kFold>
 Result<Values> infer_folded(const Call& call) {
-  return infer_pairs(call, kFold);
+  return infer_binary(call, kFold);
 }
 Result<Values> infer_div(const Call& call) {
-  return infer_pairs(call, is_float(call.in(0).type) ? divide : divide_integers);
+  return infer_binary(call, is_float(call.in(0).type) ? divide : divide_integers);
 }
 
-template <class F, kernels::FloatPairs kKernel>
+template <class F, kernels::FloatBinaryRun kKernel>
 Result<void> run(Frame& frame) {
   const ElementType type = frame.in(0).type();
-  const PairRow row = number_row<F, kKernel>(type);
+  const BinaryRow row = number_row<F, kKernel>(type);
   if (!row) return wrong_type(frame, 0);
-  return run_pairs(frame, 0, 1, type, row);
+  return run_binary(frame, 0, 1, type, row);
 }
 
 constexpr Traits kTraits{.role = Traits::Role::compute, .data = {0, 1}, .by_element = true};

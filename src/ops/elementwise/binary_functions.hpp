@@ -75,8 +75,8 @@ struct SmallerPair {
   }
 };
 
-// A float32 kernel as a row function of run_pairs.
-template <kernels::FloatPairs kKernel>
+// A float32 kernel as a row function of run_binary.
+template <kernels::FloatBinaryRun kKernel>
 void float_row(const std::byte* a, std::int64_t a_step, const std::byte* b, std::int64_t b_step,
                std::byte* out, std::int64_t n, const void*) {
   kKernel(reinterpret_cast<const float*>(a), static_cast<std::size_t>(a_step),
@@ -85,12 +85,12 @@ void float_row(const std::byte* a, std::int64_t a_step, const std::byte* b, std:
 }
 
 // The row function of F for an element type; null if the type is not numeric. float32 uses the kernel.
-template <class F, kernels::FloatPairs kKernel>
-PairRow number_row(ElementType type) {
+template <class F, kernels::FloatBinaryRun kKernel>
+BinaryRow number_row(ElementType type) {
   if (type == ElementType::float32) return float_row<kKernel>;
-  PairRow row = nullptr;
+  BinaryRow row = nullptr;
   for_number(type, [&]<class T>(T) {
-    if constexpr (!std::is_same_v<T, float>) row = pair_row<T, T, F>;
+    if constexpr (!std::is_same_v<T, float>) row = binary_row<T, T, F>;
   });
   return row;
 }

@@ -5,7 +5,7 @@
 namespace anybit::ops {
 namespace {
 
-Result<Values> infer(const Call& call) { return infer_pairs(call, nullptr); }
+Result<Values> infer(const Call& call) { return infer_binary(call, nullptr); }
 
 struct And {
   template <class T>
@@ -42,10 +42,10 @@ struct Right {
 template <class F>
 Result<void> run(Frame& frame) {
   const ElementType type = frame.in(0).type();
-  PairRow row = nullptr;
-  for_integer(type, [&]<class T>(T) { row = pair_row<T, T, F>; });
+  BinaryRow row = nullptr;
+  for_integer(type, [&]<class T>(T) { row = binary_row<T, T, F>; });
   if (!row) return wrong_type(frame, 0);
-  return run_pairs(frame, 0, 1, type, row);
+  return run_binary(frame, 0, 1, type, row);
 }
 
 Result<void> run_shift(Frame& frame) {
@@ -53,13 +53,13 @@ Result<void> run_shift(Frame& frame) {
   const std::string_view direction = frame.text("direction", "");
   if (direction != "LEFT" && direction != "RIGHT")
     return wrong(fmt::format("direction is '{}'", direction), "LEFT or RIGHT");
-  PairRow row = nullptr;
+  BinaryRow row = nullptr;
   for_integer(type, [&]<class T>(T) {
     if constexpr (std::is_unsigned_v<T>)
-      row = direction == "LEFT" ? pair_row<T, T, Left> : pair_row<T, T, Right>;
+      row = direction == "LEFT" ? binary_row<T, T, Left> : binary_row<T, T, Right>;
   });
   if (!row) return wrong_type(frame, 0);
-  return run_pairs(frame, 0, 1, type, row);
+  return run_binary(frame, 0, 1, type, row);
 }
 
 Result<void> run_not(Frame& frame) {

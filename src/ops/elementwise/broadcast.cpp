@@ -85,7 +85,7 @@ struct Work {
   const std::byte *a, *b;
   std::byte* out;
   std::int64_t a_size, out_size;  // bytes of an element
-  PairRow row;
+  BinaryRow row;
   const void* parameters;
   std::int64_t period = 0;  // > 0: one operand repeats after so many elements, …
   std::size_t tiled = 0;    // … this one
@@ -158,8 +158,8 @@ std::int64_t bytes_of(ElementType type) { return static_cast<std::int64_t>(eleme
 
 // Runs on both operands as stored, if the result can have the layout of one of them; false: convert them to
 // plain.
-Result<bool> run_laid(Frame& frame, std::size_t a, std::size_t b, ElementType type, PairRow row, double cost,
-                      const void* parameters) {
+Result<bool> run_laid(Frame& frame, std::size_t a, std::size_t b, ElementType type, BinaryRow row,
+                      double cost, const void* parameters) {
   const Array &first = frame.in(a), &second = frame.in(b);
   const std::size_t lead = first.layout() != Layout::plain ? a : b;
   const Layout layout = frame.in(lead).layout();
@@ -206,16 +206,16 @@ Loops loops_over(const Dims& to, std::initializer_list<const Dims*> operands) {
   return loops;
 }
 
-void run_pairs_into(Frame& frame, const Array& a, const Dims& a_dims, const Array& b, const Dims& b_dims,
-                    Array& out, PairRow row, double cost, const void* parameters) {
+void run_binary_into(Frame& frame, const Array& a, const Dims& a_dims, const Array& b, const Dims& b_dims,
+                     Array& out, BinaryRow row, double cost, const void* parameters) {
   go(frame,
      {loops_over(out.dims(), {&a_dims, &b_dims}), a.bytes(), b.bytes(), out.mutable_bytes(),
       bytes_of(a.type()), bytes_of(out.type()), row, parameters},
      out.count(), cost);
 }
 
-Result<void> run_pairs(Frame& frame, std::size_t a, std::size_t b, ElementType type, PairRow row, double cost,
-                       const void* parameters) {
+Result<void> run_binary(Frame& frame, std::size_t a, std::size_t b, ElementType type, BinaryRow row,
+                        double cost, const void* parameters) {
   if (frame.in(a).type() != frame.in(b).type()) {
     return wrong(fmt::format("the inputs are {} and {}", to_string(frame.in(a)), to_string(frame.in(b))),
                  "the same element type");
@@ -231,7 +231,7 @@ Result<void> run_pairs(Frame& frame, std::size_t a, std::size_t b, ElementType t
   Array* out = first == dims && !frame.is_constant(a) ? TRY(frame.out_over(0, a, type, dims))
                : frame.in(b).dims() == dims           ? TRY(frame.out_over(0, b, type, dims))
                                                       : TRY(frame.out(0, type, dims));
-  run_pairs_into(frame, frame.in(a), first, frame.in(b), second, *out, row, cost, parameters);
+  run_binary_into(frame, frame.in(a), first, frame.in(b), second, *out, row, cost, parameters);
   return {};
 }
 
@@ -244,21 +244,21 @@ Result<Value> broadcast_all(const Call& call) {
   return value;
 }
 
-Result<std::optional<Shape>> pair_shape(const Call& call) {
+Result<std::optional<Shape>> binary_shape(const Call& call) {
   const auto &a = call.in(0).shape, &b = call.in(1).shape;
   if (!a || !b) return std::optional<Shape>();
   return broadcast(a, second_sizes(call, a->size(), *b));
 }
 
-Result<Values> infer_pairs(const Call& call, Combine fold) {
-  Value value = tensor(call.in(0).type, TRY(pair_shape(call)));
+Result<Values> infer_binary(const Call& call, Combine fold) {
+  Value value = tensor(call.in(0).type, TRY(binary_shape(call)));
   if (value.type == ElementType::undefined) value.type = call.in(1).type;
   if (fold && call.version >= kNumpyBroadcast) value.elements = combine(call.in(0), call.in(1), fold);
   return outputs_of(call, std::move(value));
 }
 
 Result<Values> infer_all(const Call& call, Combine fold) {
-  if (call.inputs.size() == 2) return infer_pairs(call, fold);
+  if (call.inputs.size() == 2) return infer_binary(call, fold);
   return outputs_of(call, TRY(broadcast_all(call)));
 }
 

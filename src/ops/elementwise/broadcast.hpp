@@ -58,13 +58,13 @@ void for_rows(const Loops& loops, std::int64_t first, std::int64_t last, const R
 
 // One run of a binary operator: out[i] = f(a[i · a_step], b[i · b_step]); the steps are 0 or 1. `out` may be
 // a or b. `parameters` belong to the operator.
-using PairRow = void (*)(const std::byte* a, std::int64_t a_step, const std::byte* b, std::int64_t b_step,
-                         std::byte* out, std::int64_t n, const void* parameters);
+using BinaryRow = void (*)(const std::byte* a, std::int64_t a_step, const std::byte* b, std::int64_t b_step,
+                           std::byte* out, std::int64_t n, const void* parameters);
 
-// A PairRow made of a function object on single elements; 16-bit floats are computed in float.
+// A BinaryRow made of a function object on single elements; 16-bit floats are computed in float.
 template <class T, class R, class F>
-void pair_row(const std::byte* a_bytes, std::int64_t a_step, const std::byte* b_bytes, std::int64_t b_step,
-              std::byte* out_bytes, std::int64_t n, const void*) {
+void binary_row(const std::byte* a_bytes, std::int64_t a_step, const std::byte* b_bytes, std::int64_t b_step,
+                std::byte* out_bytes, std::int64_t n, const void*) {
   const auto* a = reinterpret_cast<const T*>(a_bytes);
   const auto* b = reinterpret_cast<const T*>(b_bytes);
   auto* out = reinterpret_cast<R*>(out_bytes);
@@ -90,19 +90,19 @@ void pair_row(const std::byte* a_bytes, std::int64_t a_step, const std::byte* b_
 }
 
 // Output 0 = f(input a, input b), broadcast. `cost`: rough nanoseconds per element.
-Result<void> run_pairs(Frame& frame, std::size_t a, std::size_t b, ElementType type, PairRow row,
-                       double cost = 0.3, const void* parameters = nullptr);
+Result<void> run_binary(Frame& frame, std::size_t a, std::size_t b, ElementType type, BinaryRow row,
+                        double cost = 0.3, const void* parameters = nullptr);
 // The same for plain arrays under the given dims, into an array that may be one of the operands.
-void run_pairs_into(Frame& frame, const Array& a, const Dims& a_dims, const Array& b, const Dims& b_dims,
-                    Array& out, PairRow row, double cost = 0.3, const void* parameters = nullptr);
+void run_binary_into(Frame& frame, const Array& a, const Dims& a_dims, const Array& b, const Dims& b_dims,
+                     Array& out, BinaryRow row, double cost = 0.3, const void* parameters = nullptr);
 
 // Before version 7, `broadcast` aligned the second input at `axis`.
 inline constexpr std::int64_t kNumpyBroadcast = 7;
 
 // Shape inference for two inputs, and for any number; `fold` computes the elements of small integer tensors.
-Result<std::optional<Shape>> pair_shape(const Call& call);
+Result<std::optional<Shape>> binary_shape(const Call& call);
 Result<Value> broadcast_all(const Call& call);
-Result<Values> infer_pairs(const Call& call, Combine fold);
+Result<Values> infer_binary(const Call& call, Combine fold);
 Result<Values> infer_all(const Call& call, Combine fold);
 
 }  // namespace anybit::ops

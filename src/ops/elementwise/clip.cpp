@@ -64,7 +64,7 @@ Result<void> clip_to(Frame& frame) {
   if constexpr (kIsReal<T>) {
     // If the bounds are swapped, every result is the upper bound.
     const auto exact = [](double x, double a, double b) { return x != x ? x : std::min(std::max(x, a), b); };
-    return run_map(frame, kernels::Map::clip, exact, static_cast<double>(low), static_cast<double>(high));
+    return run_unary(frame, kernels::Map::clip, exact, static_cast<double>(low), static_cast<double>(high));
   } else {
     Array* out = TRY(frame.out_over(0, 0, in.type(), in.dims()));
     parallel(frame, in.stored(), 0.2, [&](std::int64_t first, std::int64_t last) {
@@ -89,12 +89,12 @@ double shrunk(double x, double lambda, double bias) {
 Result<void> run_shrink(Frame& frame) {
   const double lambda = frame.real("lambd", 0.5), bias = frame.real("bias", 0);
   const Array& in = frame.in(0);
-  if (is_float(in.type())) return run_map(frame, kernels::Map::shrink, shrunk, lambda, bias);
+  if (is_float(in.type())) return run_unary(frame, kernels::Map::shrink, shrunk, lambda, bias);
   if (!for_integer(in.type(), [](auto) {})) return wrong_type(frame, 0);
   Array* out = TRY(frame.out_over(0, 0, in.type(), in.dims()));
   for_integer(in.type(), [&]<class T>(T) {
     std::ranges::transform(in.elements<T>(), out->mutable_data<T>(),
-                           [&](T x) { return whole_of<T>(shrunk(static_cast<double>(x), lambda, bias)); });
+                           [&](T x) { return to_integral<T>(shrunk(static_cast<double>(x), lambda, bias)); });
   });
   return {};
 }

@@ -9,7 +9,7 @@ namespace anybit::ops {
 namespace {
 
 Result<Values> infer_boolean(const Call& call, Combine fold) {
-  Value value = tensor(ElementType::boolean, TRY(pair_shape(call)));
+  Value value = tensor(ElementType::boolean, TRY(binary_shape(call)));
   if (fold && call.version >= kNumpyBroadcast) value.elements = combine(call.in(0), call.in(1), fold);
   return outputs_of(call, std::move(value));
 }
@@ -51,31 +51,31 @@ Result<Values> infer_not(const Call& call) {
 
 // The row function of a comparison for a type; null if unsupported. NaN is not equal to anything.
 template <class F>
-PairRow row_for(ElementType type, bool also_equal) {
-  PairRow row = nullptr;
-  for_number(type, [&]<class T>(T) { row = pair_row<T, bool, F>; });
-  if (also_equal && type == ElementType::boolean) row = pair_row<bool, bool, F>;
-  if (also_equal && type == ElementType::string) row = pair_row<std::string, bool, F>;
+BinaryRow row_for(ElementType type, bool also_equal) {
+  BinaryRow row = nullptr;
+  for_number(type, [&]<class T>(T) { row = binary_row<T, bool, F>; });
+  if (also_equal && type == ElementType::boolean) row = binary_row<bool, bool, F>;
+  if (also_equal && type == ElementType::string) row = binary_row<std::string, bool, F>;
   return row;
 }
 
 template <class F>
 Result<void> run_order(Frame& frame) {
-  const PairRow row = row_for<F>(frame.in(0).type(), false);
+  const BinaryRow row = row_for<F>(frame.in(0).type(), false);
   if (!row) return wrong_type(frame, 0);
-  return run_pairs(frame, 0, 1, ElementType::boolean, row);
+  return run_binary(frame, 0, 1, ElementType::boolean, row);
 }
 
 Result<void> run_equal(Frame& frame) {
-  const PairRow row = row_for<std::equal_to<>>(frame.in(0).type(), true);
+  const BinaryRow row = row_for<std::equal_to<>>(frame.in(0).type(), true);
   if (!row) return wrong_type(frame, 0);
-  return run_pairs(frame, 0, 1, ElementType::boolean, row);
+  return run_binary(frame, 0, 1, ElementType::boolean, row);
 }
 
 template <class F>
 Result<void> run_logic(Frame& frame) {
   if (frame.in(0).type() != ElementType::boolean) return wrong_type(frame, 0);
-  return run_pairs(frame, 0, 1, ElementType::boolean, pair_row<bool, bool, F>);
+  return run_binary(frame, 0, 1, ElementType::boolean, binary_row<bool, bool, F>);
 }
 
 Result<void> run_not(Frame& frame) {

@@ -11,25 +11,25 @@ namespace {
 using kernels::Map;
 
 Result<void> run_exp(Frame& frame) {
-  return run_map(
+  return run_unary(
       frame, Map::exp, [](double x, double, double) { return math::exp(x); }, 0, 0, 1);
 }
 Result<void> run_log(Frame& frame) {
-  return run_map(
+  return run_unary(
       frame, Map::log, [](double x, double, double) { return math::log(x); }, 0, 0, 1);
 }
 Result<void> run_sqrt(Frame& frame) {
-  return run_map(frame, Map::sqrt, [](double x, double, double) { return std::sqrt(x); });
+  return run_unary(frame, Map::sqrt, [](double x, double, double) { return std::sqrt(x); });
 }
 Result<void> run_reciprocal(Frame& frame) {
-  return run_map(frame, Map::reciprocal, [](double x, double, double) { return 1 / x; });
+  return run_unary(frame, Map::reciprocal, [](double x, double, double) { return 1 / x; });
 }
 
 // ONNX has Erf for integers too; results are truncated.
 Result<void> run_erf(Frame& frame) {
   const Array& in = frame.in(0);
   if (is_float(in.type())) {
-    return run_map(
+    return run_unary(
         frame, Map::erf, [](double x, double, double) { return math::erf(x); }, 0, 0, 1);
   }
   if (!for_integer(in.type(), [](auto) {})) return wrong_type(frame, 0);

@@ -22,18 +22,18 @@ double quick_gelu(double x, double a, double) { return x / (1 + math::exp(-a * x
 
 Result<void> run_gelu(Frame& frame) {
   const std::string_view how = frame.text("approximate", "none");
-  if (how == "none") return run_map(frame, Map::gelu, exact_gelu, 0, 0, 1);
-  if (how == "tanh") return run_map(frame, Map::tanh_gelu, tanh_gelu, 0, 0, 1);
+  if (how == "none") return run_unary(frame, Map::gelu, exact_gelu, 0, 0, 1);
+  if (how == "tanh") return run_unary(frame, Map::tanh_gelu, tanh_gelu, 0, 0, 1);
   return wrong(fmt::format("approximate is '{}'", how), "none or tanh");
 }
 
 Result<void> run_quick_gelu(Frame& frame) {
-  return run_map(frame, Map::swish, quick_gelu, frame.real("alpha", 1.702), 0, 1);
+  return run_unary(frame, Map::swish, quick_gelu, frame.real("alpha", 1.702), 0, 1);
 }
 
 // Gelu of x + bias, row by row, so that the sum stays in the cache.
 Result<void> run_biased(Frame& frame, Map map, Exact exact) {
-  if (!frame.has(1)) return run_map(frame, map, exact, 0, 0, 1);
+  if (!frame.has(1)) return run_unary(frame, map, exact, 0, 0, 1);
   TRY(frame.make_plain(0));
   const Array &in = frame.in(0), &bias = frame.in(1);
   if (bias.rank() != 1 || in.rank() == 0 || bias.count() != in.dims().back() || bias.type() != in.type()) {
@@ -48,13 +48,13 @@ Result<void> run_biased(Frame& frame, Map map, Exact exact) {
       for (std::int64_t i = first; i < last; ++i) {
         const T* from = in.data<T>() + i * columns;
         T* to = out->mutable_data<T>() + i * columns;
-        pair_row<T, T, AddPair>(reinterpret_cast<const std::byte*>(from), 1, bias.bytes(), 1,
-                                reinterpret_cast<std::byte*>(to), columns, nullptr);
+        binary_row<T, T, AddPair>(reinterpret_cast<const std::byte*>(from), 1, bias.bytes(), 1,
+                                  reinterpret_cast<std::byte*>(to), columns, nullptr);
         if constexpr (std::is_same_v<T, float>) {
           kernels::map(map, to, to, static_cast<std::size_t>(columns));
         } else if constexpr (kIsHalf<T>) {
-          map_half(map, in.type(), reinterpret_cast<const std::byte*>(to), reinterpret_cast<std::byte*>(to),
-                   columns, 0, 0);
+          unary_half(map, in.type(), reinterpret_cast<const std::byte*>(to), reinterpret_cast<std::byte*>(to),
+                     columns, 0, 0);
         } else {
           for (std::int64_t j = 0; j < columns; ++j) to[j] = exact(to[j], 0, 0);
         }

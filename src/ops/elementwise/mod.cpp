@@ -11,7 +11,7 @@ Dim modulo(const Dim& a, const Dim& b) {
   return positive ? Dim(*a.size % *b.size) : Dim();
 }
 
-Result<Values> infer(const Call& call) { return infer_pairs(call, modulo); }
+Result<Values> infer(const Call& call) { return infer_binary(call, modulo); }
 
 struct CRemainder {
   template <class T>
@@ -38,11 +38,12 @@ struct PythonRemainder {
 Result<void> run(Frame& frame) {
   const ElementType type = frame.in(0).type();
   const bool like_c = frame.flag("fmod");
-  PairRow row = nullptr;
-  for_number(
-      type, [&]<class T>(T) { row = like_c ? pair_row<T, T, CRemainder> : pair_row<T, T, PythonRemainder>; });
+  BinaryRow row = nullptr;
+  for_number(type, [&]<class T>(T) {
+    row = like_c ? binary_row<T, T, CRemainder> : binary_row<T, T, PythonRemainder>;
+  });
   if (!row) return wrong_type(frame, 0);
-  return run_pairs(frame, 0, 1, type, row, 5);
+  return run_binary(frame, 0, 1, type, row, 5);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace anybit::ops {
 namespace {
 
-Result<Values> infer(const Call& call) { return infer_pairs(call, nullptr); }
+Result<Values> infer(const Call& call) { return infer_binary(call, nullptr); }
 
 // Integer power by repeated squaring, wrapping around. With a negative exponent, the result is 0 unless the
 // base is ±1.
@@ -63,7 +63,7 @@ void run_rows(Frame& frame, const Array& base, const E* exponents, const Dims& e
         if constexpr (std::is_integral_v<T> && std::is_integral_v<E>) {
           to[i] = power(x, y);
         } else if constexpr (std::is_integral_v<T>) {
-          to[i] = whole_of<T>(math::pow(static_cast<double>(x), y));
+          to[i] = to_integral<T>(math::pow(static_cast<double>(x), y));
         } else {
           to[i] = static_cast<T>(
               static_cast<Computed<T>>(math::pow(static_cast<double>(static_cast<Computed<T>>(x)), y)));

@@ -15,14 +15,14 @@ struct LeakPair {
 
 Result<void> run(Frame& frame) {
   const ElementType type = frame.in(0).type();
-  const PairRow row = number_row<LeakPair, kernels::leak>(type);
+  const BinaryRow row = number_row<LeakPair, kernels::leak>(type);
   if (!row) return wrong_type(frame, 0);
   if (frame.version >= kNumpyBroadcast) {
     if (TRY(broadcast_dims(frame.in(0).dims(), frame.in(1).dims())) != frame.in(0).dims()) {
       return wrong(fmt::format("the slope has shape {}", to_string(frame.in(1).dims())),
                    fmt::format("one that broadcasts to the input's {}", to_string(frame.in(0).dims())));
     }
-    return run_pairs(frame, 0, 1, type, row);
+    return run_binary(frame, 0, 1, type, row);
   }
   TRY(frame.make_plain(0));
   TRY(frame.make_plain(1));
@@ -40,7 +40,7 @@ Result<void> run(Frame& frame) {
     dims[0] = slope.count();
   }
   Array* out = TRY(frame.out_over(0, 0, type, x.dims()));
-  run_pairs_into(frame, x, x.dims(), slope, dims, *out, row);
+  run_binary_into(frame, x, x.dims(), slope, dims, *out, row);
   return {};
 }
 

@@ -26,8 +26,8 @@ void exact_run(Exact exact, double a, double b, const BFloat16* in, BFloat16* ou
 
 }  // namespace
 
-void map_half(kernels::Map map, ElementType type, const std::byte* in, std::byte* out, std::int64_t n,
-              float a, float b) {
+void unary_half(kernels::Map map, ElementType type, const std::byte* in, std::byte* out, std::int64_t n,
+                float a, float b) {
   constexpr std::int64_t kRun = 512, kSize = 2;
   float run[kRun];
   auto* bytes = reinterpret_cast<std::byte*>(run);
@@ -39,7 +39,7 @@ void map_half(kernels::Map map, ElementType type, const std::byte* in, std::byte
   }
 }
 
-Result<void> run_map(Frame& frame, kernels::Map map, Exact exact, double a, double b, double cost) {
+Result<void> run_unary(Frame& frame, kernels::Map map, Exact exact, double a, double b, double cost) {
   const Array& in = frame.in(0);
   const ElementType type = in.type();
   if (type == ElementType::float64) return run_exact(frame, exact, a, b);
@@ -51,8 +51,8 @@ Result<void> run_map(Frame& frame, kernels::Map map, Exact exact, double a, doub
   const bool half = type != ElementType::float32;
   parallel(frame, in.stored(), half ? cost + 2 : cost, [&](std::int64_t first, std::int64_t last) {
     if (half) {
-      return map_half(map, type, in.bytes() + 2 * first, out->mutable_bytes() + 2 * first, last - first,
-                      a_float, b_float);
+      return unary_half(map, type, in.bytes() + 2 * first, out->mutable_bytes() + 2 * first, last - first,
+                        a_float, b_float);
     }
     kernels::map(map, in.data<float>() + first, out->mutable_data<float>() + first,
                  static_cast<std::size_t>(last - first), a_float, b_float);

@@ -29,29 +29,29 @@ T opposite(T x) {
 Result<void> run_abs(Frame& frame) {
   if (!is_float(frame.in(0).type()))
     return run_integers(frame, []<class T>(T x) { return x < 0 ? opposite(x) : x; });
-  return run_map(frame, Map::absolute, [](double x, double, double) { return std::abs(x); });
+  return run_unary(frame, Map::absolute, [](double x, double, double) { return std::abs(x); });
 }
 
 Result<void> run_neg(Frame& frame) {
   if (!is_float(frame.in(0).type())) return run_integers(frame, []<class T>(T x) { return opposite(x); });
-  return run_map(frame, Map::negative, [](double x, double, double) { return -x; });
+  return run_unary(frame, Map::negative, [](double x, double, double) { return -x; });
 }
 
 Result<void> run_sign(Frame& frame) {
   if (!is_float(frame.in(0).type())) {
     return run_integers(frame, []<class T>(T x) { return static_cast<T>((x > 0) - (x < 0)); });
   }
-  return run_map(frame, Map::sign, [](double x, double, double) { return x > 0 ? 1 : x < 0 ? -1 : x; });
+  return run_unary(frame, Map::sign, [](double x, double, double) { return x > 0 ? 1 : x < 0 ? -1 : x; });
 }
 
 Result<void> run_ceil(Frame& frame) {
-  return run_map(frame, Map::ceil, [](double x, double, double) { return std::ceil(x); });
+  return run_unary(frame, Map::ceil, [](double x, double, double) { return std::ceil(x); });
 }
 Result<void> run_floor(Frame& frame) {
-  return run_map(frame, Map::floor, [](double x, double, double) { return std::floor(x); });
+  return run_unary(frame, Map::floor, [](double x, double, double) { return std::floor(x); });
 }
 Result<void> run_round(Frame& frame) {
-  return run_map(frame, Map::round, [](double x, double, double) { return std::nearbyint(x); });
+  return run_unary(frame, Map::round, [](double x, double, double) { return std::nearbyint(x); });
 }
 
 constexpr Descriptor function(std::string_view name, Versions since, Run run,

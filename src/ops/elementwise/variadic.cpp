@@ -23,7 +23,7 @@ Result<Values> infer(const Call& call) {
 Result<Values> infer_mean(const Call& call) { return infer_all(call, nullptr); }
 
 // Accumulates the inputs in the output, which the first two initialize.
-Result<Array*> accumulate(Frame& frame, PairRow row) {
+Result<Array*> accumulate(Frame& frame, BinaryRow row) {
   const std::size_t count = frame.input_count();
   for (std::size_t i = 0; i < count; ++i) {
     TRY(frame.make_plain(i));
@@ -33,27 +33,27 @@ Result<Array*> accumulate(Frame& frame, PairRow row) {
   for (std::size_t i = 1; i < count; ++i) dims = TRY(broadcast_dims(dims, frame.in(i).dims()));
   const Array &first = frame.in(0), &second = frame.in(1);
   Array* out = TRY(frame.out(0, first.type(), dims));
-  run_pairs_into(frame, first, first.dims(), second, second.dims(), *out, row);
+  run_binary_into(frame, first, first.dims(), second, second.dims(), *out, row);
   for (std::size_t i = 2; i < count; ++i) {
-    run_pairs_into(frame, *out, dims, frame.in(i), frame.in(i).dims(), *out, row);
+    run_binary_into(frame, *out, dims, frame.in(i), frame.in(i).dims(), *out, row);
   }
   return out;
 }
 
-template <class F, kernels::FloatPairs kKernel>
+template <class F, kernels::FloatBinaryRun kKernel>
 Result<void> run(Frame& frame) {
   const ElementType type = frame.in(0).type();
-  const PairRow row = number_row<F, kKernel>(type);
+  const BinaryRow row = number_row<F, kKernel>(type);
   if (!row) return wrong_type(frame, 0);
   if (frame.input_count() == 1) return frame.share(0, 0, frame.in(0).dims());
-  if (frame.input_count() == 2 && frame.has(1)) return run_pairs(frame, 0, 1, type, row);
+  if (frame.input_count() == 2 && frame.has(1)) return run_binary(frame, 0, 1, type, row);
   TRY(accumulate(frame, row));
   return {};
 }
 
 Result<void> run_mean(Frame& frame) {
   const ElementType type = frame.in(0).type();
-  const PairRow row = number_row<AddPair, kernels::add>(type);
+  const BinaryRow row = number_row<AddPair, kernels::add>(type);
   if (!row || !is_float(type)) return wrong_type(frame, 0);
   if (frame.input_count() == 1) return frame.share(0, 0, frame.in(0).dims());
   Array* out = TRY(accumulate(frame, row));

@@ -31,19 +31,19 @@ const float* as_floats(const Array& array, std::vector<float>& wide) {
 }
 
 // c = epilogue(a·b) for every matrix of the batch. `b` is unused if `packed` is given.
-void multiply(const Frame& frame, const Products& p, const float* a, const float* b,
+void multiply(const Frame& frame, const BatchedMatMul& p, const float* a, const float* b,
               const PackedOperand* packed, float* c, const kernels::FloatEpilogue& epilogue) {
-  each_product(frame, p, [&](std::int64_t i) {
+  each_matrix(frame, p, [&](std::int64_t i) {
     const auto [a_offset, b_offset] = p.at(i);
     const kernels::PlainFloats plain({packed ? nullptr : b + b_offset, p.b_row, p.b_column}, p.n);
-    kernels::FloatProduct product{.m = p.m,
-                                  .n = p.n,
-                                  .k = p.k,
-                                  .a = {a + a_offset, p.a_row, p.a_column},
-                                  .b = &plain,
-                                  .c = c + i * p.m * p.n,
-                                  .c_stride = p.n,
-                                  .epilogue = epilogue};
+    kernels::FloatGemmWork product{.m = p.m,
+                                   .n = p.n,
+                                   .k = p.k,
+                                   .a = {a + a_offset, p.a_row, p.a_column},
+                                   .b = &plain,
+                                   .c = c + i * p.m * p.n,
+                                   .c_stride = p.n,
+                                   .epilogue = epilogue};
     if (packed) product.b = &packed->matrices[static_cast<std::size_t>(b_offset / packed->matrix_elements)];
     kernels::gemm(product, frame.pool());
   });
@@ -84,13 +84,13 @@ Result<Operand> Operand::of(const Dims& dims, bool left, bool transposed, bool b
   return result;
 }
 
-Result<Products> Products::of(const Operand& a, const Operand& b) {
+Result<BatchedMatMul> BatchedMatMul::of(const Operand& a, const Operand& b) {
   if (a.columns != b.rows) {
     return wrong(
         fmt::format("matrices of {}×{} and {}×{} do not multiply", a.rows, a.columns, b.rows, b.columns),
         "as many columns on the left as rows on the right");
   }
-  Products p;
+  BatchedMatMul p;
   p.m = a.rows, p.k = a.columns, p.n = b.columns;
   p.a_row = a.row_stride, p.a_column = a.column_stride;
   p.b_row = b.row_stride, p.b_column = b.column_stride;
@@ -105,7 +105,7 @@ Result<Products> Products::of(const Operand& a, const Operand& b) {
   return p;
 }
 
-void Products::fold() {
+void BatchedMatMul::fold() {
   // From the last batch axis to the first, each matrix of A must start where the rows of the previous one
   // end.
   std::int64_t expected = m * a_row;
@@ -119,7 +119,7 @@ void Products::fold() {
   batch = a_strides = b_strides = Dims();
 }
 
-Products::Offsets Products::at(std::int64_t index) const {
+BatchedMatMul::Offsets BatchedMatMul::at(std::int64_t index) const {
   Offsets offsets{0, 0};
   for (std::size_t i = batch.size(); i-- > 0;) {
     const std::int64_t at = index % batch[i];
@@ -130,7 +130,7 @@ Products::Offsets Products::at(std::int64_t index) const {
   return offsets;
 }
 
-void each_product(const Frame& frame, const Products& products, const FunctionRef<std::int64_t>& body) {
+void each_matrix(const Frame& frame, const BatchedMatMul& products, const FunctionRef<std::int64_t>& body) {
   if (products.count == 1 || products.macs() > kLargeMacs) {
     for (std::int64_t i = 0; i < products.count; ++i) body(i);
     return;
@@ -175,7 +175,7 @@ void from_floats(const float* from, Array& to) {
           to.count());
 }
 
-Result<void> multiply_floats(Frame& frame, const Products& products, Array& out,
+Result<void> multiply_floats(Frame& frame, const BatchedMatMul& products, Array& out,
                              const kernels::FloatEpilogue& epilogue) {
   const auto* packed = frame.prepared<PackedOperand>();
   const float* left = TRY(as_floats(frame, frame.in(0)));
@@ -187,14 +187,14 @@ Result<void> multiply_floats(Frame& frame, const Products& products, Array& out,
   return {};
 }
 
-Result<Stretched> Stretched::over(const Dims& dims, std::int64_t m, std::int64_t n) {
+Result<BroadcastAddend> BroadcastAddend::over(const Dims& dims, std::int64_t m, std::int64_t n) {
   const std::int64_t columns = dims.empty() ? 1 : dims.back();
   const std::int64_t rows = dims.size() < 2 ? 1 : dims[0];
   if (dims.size() > 2 || (rows != 1 && rows != m) || (columns != 1 && columns != n)) {
     return wrong(fmt::format("{} does not broadcast to [{}, {}]", to_string(dims), m, n),
                  "each axis 1 or equal to the result's");
   }
-  return Stretched{rows == 1 ? 0 : columns, columns == 1 ? 0 : 1};
+  return BroadcastAddend{rows == 1 ? 0 : columns, columns == 1 ? 0 : 1};
 }
 
 }  // namespace anybit::ops

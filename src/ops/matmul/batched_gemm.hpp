@@ -19,14 +19,14 @@ struct Operand {
   static Result<Operand> of(const Dims& dims, bool left, bool transposed = false, bool batch_inside = false);
 };
 
-struct Products {
+struct BatchedMatMul {
   Dims out;                          // dims of the result
   std::int64_t m = 0, n = 0, k = 0;  // of each matrix multiplication
   std::int64_t count = 1;            // number of matrices in the result
   Dims batch, a_strides, b_strides;  // of the batch, in elements
   std::int64_t a_row = 0, a_column = 1, b_row = 0, b_column = 1;
 
-  static Result<Products> of(const Operand& a, const Operand& b);
+  static Result<BatchedMatMul> of(const Operand& a, const Operand& b);
   // Merges the batch into the rows (one larger GEMM) if every matrix of A is multiplied by the same B.
   void fold();
   struct Offsets {
@@ -38,7 +38,7 @@ struct Products {
 
 // Calls body(index) for every matrix of the batch: in parallel if they are small, sequentially if each one
 // keeps all threads busy.
-void each_product(const Frame& frame, const Products& products, const FunctionRef<std::int64_t>& body);
+void each_matrix(const Frame& frame, const BatchedMatMul& products, const FunctionRef<std::int64_t>& body);
 
 // Types that are multiplied in float32: float32 and the 16-bit floats.
 bool computes_in_floats(ElementType type);
@@ -54,16 +54,16 @@ struct PackedOperand : Prepared {
 
 // out = epilogue(a·b) for inputs 0 and 1, which have such a type; rounded once. Input 1 may be prepared as a
 // PackedOperand.
-Result<void> multiply_floats(Frame& frame, const Products& products, Array& out,
+Result<void> multiply_floats(Frame& frame, const BatchedMatMul& products, Array& out,
                              const kernels::FloatEpilogue& epilogue);
 
 // c = a·b in the element type itself (no kernel); integers wrap around.
 template <class T>
-void multiply_plainly(const Frame& frame, const Products& p, const T* a, const T* b, T* c) {
+void multiply_naive(const Frame& frame, const BatchedMatMul& p, const T* a, const T* b, T* c) {
   // Narrow types would be promoted to int, whose overflow is undefined.
   using Wide = std::conditional_t<(sizeof(T) > 4), std::uint64_t, std::uint32_t>;
   using Sum = std::conditional_t<std::is_integral_v<T>, Wide, T>;
-  each_product(frame, p, [&](std::int64_t i) {
+  each_matrix(frame, p, [&](std::int64_t i) {
     const auto [a_offset, b_offset] = p.at(i);
     for (std::int64_t r = 0; r < p.m; ++r) {
       T* to = c + (i * p.m + r) * p.n;
@@ -85,9 +85,9 @@ Result<const float*> as_floats(Frame& frame, const Array& array);
 void from_floats(const float* from, Array& to);
 
 // An addend broadcast to an m×n result: of rank 2 at most, each axis 1 or equal to the result's.
-struct Stretched {
+struct BroadcastAddend {
   std::int64_t row_stride = 0, column_stride = 0;
-  static Result<Stretched> over(const Dims& dims, std::int64_t m, std::int64_t n);
+  static Result<BroadcastAddend> over(const Dims& dims, std::int64_t m, std::int64_t n);
 };
 
 }  // namespace anybit::ops

@@ -10,8 +10,8 @@ namespace anybit::ops {
 namespace {
 
 struct Weight : Prepared {
-  Weight(kernels::PackedSigns all, const Dims& of) : signs(std::move(all)), dims(of) {}
-  kernels::PackedSigns signs;
+  Weight(kernels::PackedBinary all, const Dims& of) : signs(std::move(all)), dims(of) {}
+  kernels::PackedBinary signs;
   std::vector<float> factors;  // by column
   Dims dims;
   std::int64_t bytes() const override {
@@ -21,7 +21,7 @@ struct Weight : Prepared {
 
 Result<std::shared_ptr<const Weight>> weight_of(const Attributes& node,
                                                 std::span<const Array* const> stored) {
-  const CodedWeight coded = TRY(CodedWeight::of(node, nullptr, stored));
+  const StoredWeight coded = TRY(StoredWeight::of(node, nullptr, stored));
   const bool transposed = node.flag("transB");
   if (!binary_columns(coded.codec, transposed) || coded.dims != coded.codec.grouping().dims)
     return wrong(fmt::format("a weight of {}", coded.codec.descriptor().name),
@@ -30,10 +30,10 @@ Result<std::shared_ptr<const Weight>> weight_of(const Attributes& node,
   const std::int64_t k = coded.dims[transposed ? 1 : 0], n = coded.dims[transposed ? 0 : 1];
   const std::int64_t down = transposed ? 1 : n, across = transposed ? k : 1;
   auto weight =
-      std::make_shared<Weight>(kernels::PackedSigns(k, n,
-                                                    [&](std::int64_t row, std::int64_t column) {
-                                                      return columns.negative(row * down + column * across);
-                                                    }),
+      std::make_shared<Weight>(kernels::PackedBinary(k, n,
+                                                     [&](std::int64_t row, std::int64_t column) {
+                                                       return columns.negative(row * down + column * across);
+                                                     }),
                                Dims(std::span(coded.dims)));
   weight->factors = std::move(columns.scales);
   return std::shared_ptr<const Weight>(std::move(weight));
@@ -42,12 +42,12 @@ Result<std::shared_ptr<const Weight>> weight_of(const Attributes& node,
 Result<void> run(Frame& frame) {
   const Array& a = frame.in(0);
   if (a.type() != ElementType::float32) return wrong_type(frame, 0);
-  const std::shared_ptr<const Weight> weight = TRY(coded_weight<Weight>(frame, weight_of));
-  Products products = TRY(Products::of(TRY(Operand::of(a.dims(), true)),
-                                       TRY(Operand::of(weight->dims, false, frame.flag("transB")))));
+  const std::shared_ptr<const Weight> weight = TRY(stored_weight<Weight>(frame, weight_of));
+  BatchedMatMul products = TRY(BatchedMatMul::of(
+      TRY(Operand::of(a.dims(), true)), TRY(Operand::of(weight->dims, false, frame.flag("transB")))));
   products.fold();
   Array& out = *TRY(frame.out(0, a.type(), products.out));
-  const auto addend = TRY(coded_addend(frame, products));
+  const auto addend = TRY(packed_addend(frame, products));
   kernels::multiply({.m = products.m,
                      .a = a.data<float>(),
                      .a_stride = products.a_row,
@@ -68,10 +68,10 @@ std::span<const Descriptor> binary_matmul_descriptors() {
   static const Descriptor all[] = {{.name = "BinaryMatMul",
                                     .domain = kAnybit,
                                     .since = {1},
-                                    .infer = infer_coded_product,
-                                    .macs = macs_of_coded_product,
+                                    .infer = infer_packed_gemm,
+                                    .macs = macs_of_packed_gemm,
                                     .run = run,
-                                    .prepare = prepare_coded<Weight, weight_of>,
+                                    .prepare = prepare_packed<Weight, weight_of>,
                                     .required = 1}};
   return all;
 }

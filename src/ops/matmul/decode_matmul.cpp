@@ -9,8 +9,8 @@ namespace anybit::ops {
 namespace {
 
 // The fallback, for example for weights with infinity or NaN: decoded to float32.
-std::unique_ptr<const kernels::FloatRight> decoded(const CodedWeight& weight, bool transposed,
-                                                   ThreadPool& pool) {
+std::unique_ptr<const kernels::FloatRhs> decoded(const StoredWeight& weight, bool transposed,
+                                                 ThreadPool& pool) {
   std::vector<float> all(static_cast<std::size_t>(weight.codec.count()));
   weight.codec.decode_packed(weight.codes, weight.parameters, all.data(), pool);
   const std::int64_t rows = weight.dims[0], columns = weight.dims[1];
@@ -21,7 +21,7 @@ std::unique_ptr<const kernels::FloatRight> decoded(const CodedWeight& weight, bo
 
 Result<std::shared_ptr<const PackedRight>> weight_of(const Attributes& node,
                                                      std::span<const Array* const> stored) {
-  const CodedWeight coded = TRY(CodedWeight::of(node, nullptr, stored));
+  const StoredWeight coded = TRY(StoredWeight::of(node, nullptr, stored));
   if (coded.dims.size() != 2 || coded.dims != coded.codec.grouping().dims)
     return wrong(fmt::format("the weight has dimensions [{}]", fmt::join(coded.dims, ", ")),
                  "a matrix, packed as a matrix");
@@ -42,10 +42,10 @@ std::span<const Descriptor> decode_matmul_descriptors() {
   static const Descriptor all[] = {{.name = "DecodeMatMul",
                                     .domain = kAnybit,
                                     .since = {1},
-                                    .infer = infer_coded_product,
-                                    .macs = macs_of_coded_product,
-                                    .run = multiply_coded<weight_of>,
-                                    .prepare = prepare_coded<PackedRight, weight_of>,
+                                    .infer = infer_packed_gemm,
+                                    .macs = macs_of_packed_gemm,
+                                    .run = multiply_packed<weight_of>,
+                                    .prepare = prepare_packed<PackedRight, weight_of>,
                                     .required = 1}};
   return all;
 }

@@ -20,7 +20,7 @@ std::vector<float> values_of(ElementType type) {
   if (!info || info->bits == 0 || info->bits > 8) return {};
   const int count = 1 << info->bits;
   if (const float* known = small_float_values(type)) return {known, known + count};
-  const WholeRange range = range_of(type);
+  const QuantizedRange range = range_of(type);
   if (range.high == 0) return {};
   std::vector<float> values;
   for (int code = 0; code < count; ++code)
@@ -84,7 +84,7 @@ Result<Blocks> blocks_of(const Attributes& node, std::span<const Array* const> s
 }
 
 // The fallback, for example for weights with infinity or NaN.
-std::unique_ptr<const kernels::FloatRight> decoded(const Blocks& blocks) {
+std::unique_ptr<const kernels::FloatRhs> decoded(const Blocks& blocks) {
   const std::int64_t count = (blocks.k + blocks.block - 1) / blocks.block;
   std::vector<float> all;
   all.reserve(static_cast<std::size_t>(blocks.k * blocks.n));
@@ -122,10 +122,10 @@ std::span<const Descriptor> dequantize_matmul_descriptors() {
   static const Descriptor all[] = {{.name = "DequantizeMatMul",
                                     .domain = kAnybit,
                                     .since = {1},
-                                    .infer = infer_coded_product,
-                                    .macs = macs_of_coded_product,
-                                    .run = multiply_coded<weight_of>,
-                                    .prepare = prepare_coded<PackedRight, weight_of>,
+                                    .infer = infer_packed_gemm,
+                                    .macs = macs_of_packed_gemm,
+                                    .run = multiply_packed<weight_of>,
+                                    .prepare = prepare_packed<PackedRight, weight_of>,
                                     .required = 1}};
   return all;
 }

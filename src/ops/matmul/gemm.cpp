@@ -49,8 +49,8 @@ Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
 }
 
 struct Terms {
-  Products products;
-  Stretched c;
+  BatchedMatMul products;
+  BroadcastAddend c;
   bool has_c;
   double alpha, beta;
 };
@@ -68,12 +68,11 @@ Result<void> run_floats(Frame& frame, const Terms& terms, Array& out) {
 
 template <class T>
 void run_plainly(Frame& frame, const Terms& terms, Array& out) {
-  multiply_plainly(frame, terms.products, frame.in(0).data<T>(), frame.in(1).data<T>(),
-                   out.mutable_data<T>());
+  multiply_naive(frame, terms.products, frame.in(0).data<T>(), frame.in(1).data<T>(), out.mutable_data<T>());
   const T* c = terms.has_c ? frame.in(2).data<T>() : nullptr;
   const auto factor = [](double x) {
     if constexpr (std::is_integral_v<T>)
-      return whole_of<T>(x);
+      return to_integral<T>(x);
     else
       return static_cast<T>(x);
   };
@@ -97,10 +96,10 @@ Result<Array*> compute(Frame& frame) {
   const Operand left = TRY(Operand::of(a.dims(), true, frame.flag("transA")));
   const Operand right = TRY(Operand::of(b.dims(), false, frame.flag("transB")));
   Terms terms{
-      TRY(Products::of(left, right)), {}, frame.has(2), frame.real("alpha", 1), frame.real("beta", 1)};
+      TRY(BatchedMatMul::of(left, right)), {}, frame.has(2), frame.real("alpha", 1), frame.real("beta", 1)};
   if (terms.has_c) {
     if (frame.in(2).type() != a.type()) return wrong_type(frame, 2);
-    terms.c = TRY(Stretched::over(frame.in(2).dims(), terms.products.m, terms.products.n));
+    terms.c = TRY(BroadcastAddend::over(frame.in(2).dims(), terms.products.m, terms.products.n));
   }
   if (!for_number(a.type(), [](auto) {})) return wrong_type(frame, 0);
   Array& out = *TRY(frame.out(0, a.type(), terms.products.out));

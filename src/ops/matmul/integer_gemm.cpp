@@ -5,8 +5,8 @@
 namespace anybit::ops {
 namespace {
 
-using kernels::Whole;
-using kernels::WholeResult;
+using kernels::IntegerResult;
+using kernels::IntegerType;
 
 template <class T>
 Result<Along<T>> along(const Array& array, const T* data, std::size_t input, std::int64_t each,
@@ -34,7 +34,7 @@ Result<Along<std::int32_t>> zeros_of(Frame& frame, std::size_t input, std::int64
                                      std::int64_t matrices) {
   if (!frame.has(input)) return Along<std::int32_t>{};
   const Array& array = frame.in(input);
-  if (!whole_of(array.type())) return wrong_type(frame, input);
+  if (!integer_type_of(array.type())) return wrong_type(frame, input);
   Along<std::int32_t> zeros = TRY(along<std::int32_t>(array, nullptr, input, each, matrices));
   if (only_checks(frame)) return zeros;
   std::int32_t* data = TRY(frame.scratch_of<std::int32_t>(array.count())).data();
@@ -50,14 +50,14 @@ Result<Along<float>> scales_of(Frame& frame, std::size_t input, std::int64_t eac
   return along<float>(array, TRY(as_floats(frame, array)), input, each, matrices);
 }
 
-Result<std::shared_ptr<const Prepared>> prepare_whole(const Setup& setup, const WholeInputs& inputs) {
+Result<std::shared_ptr<const Prepared>> prepare_integer(const Setup& setup, const IntegerInputs& inputs) {
   const std::size_t b = inputs.b, zero = inputs.b_zero;
   const std::shared_ptr<const Prepared> nothing;
   const Array* array = setup.constant(b);
   const bool has_zero = zero < setup.node.inputs.size() && !setup.node.inputs[zero].empty();
   const Array* zeros = setup.constant(zero);
   if (!array || array->rank() == 0 || (has_zero && !zeros)) return nothing;
-  const auto type = whole_of(array->type());
+  const auto type = integer_type_of(array->type());
   if (!type || (zeros && zeros->type() != array->type())) return nothing;
   const Operand operand = TRY(Operand::of(array->dims(), false, turned(setup, "transB")));
   const std::int64_t matrices = operand.batch.count();
@@ -68,13 +68,13 @@ Result<std::shared_ptr<const Prepared>> prepare_whole(const Setup& setup, const 
     each = TRY(along<std::int32_t>(*zeros, wide.data(), zero, operand.columns, matrices));
   }
   const Array* a_zero = inputs.a_zero == kNoInput ? nullptr : setup.constant(inputs.a_zero);
-  auto packed = std::make_shared<PackedWholeOperand>();
+  auto packed = std::make_shared<PackedIntegerOperand>();
   packed->matrix_elements = operand.rows * operand.columns;
   if (packed->matrix_elements == 0) return nothing;
   for (std::int64_t i = 0; i < matrices; ++i) {
     const std::int64_t offset = i * packed->matrix_elements * bytes_of(*type);
     packed->matrices.emplace_back(
-        kernels::WholeView{*type, array->bytes() + offset, operand.row_stride, operand.column_stride},
+        kernels::IntegerView{*type, array->bytes() + offset, operand.row_stride, operand.column_stride},
         operand.rows, operand.columns,
         kernels::Spread<std::int32_t>{each.data ? each.data + i * each.matrix : nullptr, 0, each.stride});
     if (a_zero && !is_byte(a_zero->type())) packed->matrices.back().keep_column_sums();
@@ -82,13 +82,13 @@ Result<std::shared_ptr<const Prepared>> prepare_whole(const Setup& setup, const 
   return std::shared_ptr<const Prepared>(std::move(packed));
 }
 
-Result<WholeTerms> WholeTerms::of(Frame& frame, const WholeInputs& inputs) {
+Result<IntegerTerms> IntegerTerms::of(Frame& frame, const IntegerInputs& inputs) {
   const Array &a = frame.in(inputs.a), &b = frame.in(inputs.b);
-  WholeTerms terms{inputs, {}, {}, {}};
+  IntegerTerms terms{inputs, {}, {}, {}};
   const Operand left = TRY(Operand::of(a.dims(), true, turned(frame, "transA")));
   const Operand right = TRY(Operand::of(b.dims(), false, turned(frame, "transB")));
-  terms.products = TRY(Products::of(left, right));
-  if (!whole_of(b.type())) return wrong_type(frame, inputs.b);
+  terms.products = TRY(BatchedMatMul::of(left, right));
+  if (!integer_type_of(b.type())) return wrong_type(frame, inputs.b);
   if (frame.has(inputs.a_zero) && frame.in(inputs.a_zero).type() != a.type())
     return wrong_type(frame, inputs.a_zero);
   if (frame.has(inputs.b_zero) && frame.in(inputs.b_zero).type() != b.type())
@@ -102,43 +102,45 @@ Result<WholeTerms> WholeTerms::of(Frame& frame, const WholeInputs& inputs) {
   return terms;
 }
 
-Result<WholeScales> scales_of(Frame& frame, const WholeTerms& terms, const Along<float>& a,
-                              const Along<float>& b, double divisor) {
-  const Products& p = terms.products;
+Result<IntegerScales> scales_of(Frame& frame, const IntegerTerms& terms, const Along<float>& a,
+                                const Along<float>& b, double divisor) {
+  const BatchedMatMul& p = terms.products;
   const auto one = [&](std::int64_t matrix, std::int64_t row, std::int64_t column) {
     return static_cast<float>(static_cast<double>(a.data[matrix * a.matrix + row * a.stride]) *
                               static_cast<double>(b.data[matrix * b.matrix + column * b.stride]) / divisor);
   };
   const std::int64_t rows = a.stride == 0 ? 1 : p.m, columns = b.stride == 0 ? 1 : p.n;
   const std::int64_t matrices = a.matrix == 0 && b.matrix == 0 ? 1 : p.count;
-  if (only_checks(frame)) return WholeScales{};
+  if (only_checks(frame)) return IntegerScales{};
   float* data = TRY(frame.scratch_of<float>(matrices * rows * columns)).data();
   for (std::int64_t i = 0; i < matrices * rows * columns; ++i) {
     data[i] = one(i / columns / rows, i / columns % rows, i % columns);
   }
-  return WholeScales{{data, rows == 1 ? 0 : columns, columns == 1 ? 0 : 1},
-                     matrices == 1 ? 0 : rows * columns};
+  return IntegerScales{{data, rows == 1 ? 0 : columns, columns == 1 ? 0 : 1},
+                       matrices == 1 ? 0 : rows * columns};
 }
 
-void multiply_wholes(const Frame& frame, const WholeTerms& terms, const kernels::WholeEpilogue& epilogue,
-                     const WholeScales& scales, Array& out, const std::uint8_t* a) {
-  Products p = terms.products;
+void multiply_integers(const Frame& frame, const IntegerTerms& terms,
+                       const kernels::IntegerEpilogue& epilogue, const IntegerScales& scales, Array& out,
+                       const std::uint8_t* a) {
+  BatchedMatMul p = terms.products;
   const bool rows_alike = terms.a_zero.stride == 0 && scales.spread.row_stride == 0 && scales.matrix == 0 &&
                           epilogue.bias.row_stride == 0 && epilogue.addend.row_stride == 0;
   if (rows_alike && terms.b_zero.matrix == 0) p.fold();
   const Array& left = frame.in(terms.inputs.a);
   const Array& right = frame.in(terms.inputs.b);
-  const Whole a_type = a ? Whole::uint8 : *whole_of(left.type()), b_type = *whole_of(right.type());
-  const auto* packed = frame.prepared<PackedWholeOperand>();
-  each_product(frame, p, [&](std::int64_t i) {
+  const IntegerType a_type = a ? IntegerType::uint8 : *integer_type_of(left.type()),
+                    b_type = *integer_type_of(right.type());
+  const auto* packed = frame.prepared<PackedIntegerOperand>();
+  each_matrix(frame, p, [&](std::int64_t i) {
     const auto [a_offset, b_offset] = p.at(i);
     const std::int32_t* b_zero = terms.b_zero.data ? terms.b_zero.data + i * terms.b_zero.matrix : nullptr;
-    const kernels::PlainWholes plain(
+    const kernels::PlainIntegers plain(
         {b_type, right.bytes() + b_offset * bytes_of(b_type), p.b_row, p.b_column}, p.k, p.n,
         {b_zero, 0, terms.b_zero.stride});
     const void* from =
         a ? static_cast<const void*>(a + a_offset) : left.bytes() + a_offset * bytes_of(a_type);
-    kernels::WholeProduct product{.m = p.m, .n = p.n, .k = p.k};
+    kernels::IntegerGemmWork product{.m = p.m, .n = p.n, .k = p.k};
     product.a = {a_type, from, p.a_row, p.a_column};
     if (terms.a_zero.data)
       product.a_zero = {terms.a_zero.data + i * terms.a_zero.matrix, terms.a_zero.stride, 0};
@@ -153,31 +155,31 @@ void multiply_wholes(const Frame& frame, const WholeTerms& terms, const kernels:
   });
 }
 
-std::optional<Whole> whole_of(ElementType type) {
+std::optional<IntegerType> integer_type_of(ElementType type) {
   switch (type) {
     case ElementType::int8:
-      return Whole::int8;
+      return IntegerType::int8;
     case ElementType::uint8:
-      return Whole::uint8;
+      return IntegerType::uint8;
     case ElementType::int16:
-      return Whole::int16;
+      return IntegerType::int16;
     case ElementType::uint16:
-      return Whole::uint16;
+      return IntegerType::uint16;
     default:
       return std::nullopt;
   }
 }
 
-std::optional<WholeResult> result_of(ElementType type) {
+std::optional<IntegerResult> result_of(ElementType type) {
   switch (type) {
     case ElementType::int8:
-      return WholeResult::int8;
+      return IntegerResult::int8;
     case ElementType::uint8:
-      return WholeResult::uint8;
+      return IntegerResult::uint8;
     case ElementType::int16:
-      return WholeResult::int16;
+      return IntegerResult::int16;
     case ElementType::uint16:
-      return WholeResult::uint16;
+      return IntegerResult::uint16;
     default:
       return std::nullopt;
   }

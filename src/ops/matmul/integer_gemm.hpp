@@ -24,42 +24,43 @@ Result<Along<std::int32_t>> zeros_of(Frame& frame, std::size_t input, std::int64
 Result<Along<float>> scales_of(Frame& frame, std::size_t input, std::int64_t each, std::int64_t matrices);
 
 // Constant integer matrices, packed into panels.
-struct PackedWholeOperand : Prepared {
-  std::vector<kernels::PackedWholes> matrices;
+struct PackedIntegerOperand : Prepared {
+  std::vector<kernels::PackedIntegers> matrices;
   std::int64_t matrix_elements = 0;
   std::int64_t bytes() const override { return bytes_of_all(matrices); }
 };
 // The operator has no such input.
 inline constexpr std::size_t kNoInput = static_cast<std::size_t>(-1);
 // Input indices of a node.
-struct WholeInputs {
+struct IntegerInputs {
   std::size_t a, a_zero, b, b_zero;
 };
 // Packs B; null unless B and its zero points are constant.
-Result<std::shared_ptr<const Prepared>> prepare_whole(const Setup& setup, const WholeInputs& inputs);
+Result<std::shared_ptr<const Prepared>> prepare_integer(const Setup& setup, const IntegerInputs& inputs);
 
 // The matrix multiplications of a node, and its zero points.
-struct WholeTerms {
-  WholeInputs inputs;
-  Products products;
+struct IntegerTerms {
+  IntegerInputs inputs;
+  BatchedMatMul products;
   Along<std::int32_t> a_zero, b_zero;
-  static Result<WholeTerms> of(Frame& frame, const WholeInputs& inputs);
+  static Result<IntegerTerms> of(Frame& frame, const IntegerInputs& inputs);
 };
 
 // Output scales: scale of a × scale of b / `divisor`, in double, rounded once.
-struct WholeScales {
+struct IntegerScales {
   kernels::Spread<float> spread;
   std::int64_t matrix = 0;
 };
-Result<WholeScales> scales_of(Frame& frame, const WholeTerms& terms, const Along<float>& a,
-                              const Along<float>& b, double divisor);
+Result<IntegerScales> scales_of(Frame& frame, const IntegerTerms& terms, const Along<float>& a,
+                                const Along<float>& b, double divisor);
 
 // Runs the GEMMs into `out`. `a`, if given, replaces the data of input A (uint8).
-void multiply_wholes(const Frame& frame, const WholeTerms& terms, const kernels::WholeEpilogue& epilogue,
-                     const WholeScales& scales, Array& out, const std::uint8_t* a = nullptr);
+void multiply_integers(const Frame& frame, const IntegerTerms& terms,
+                       const kernels::IntegerEpilogue& epilogue, const IntegerScales& scales, Array& out,
+                       const std::uint8_t* a = nullptr);
 
 // 8- and 16-bit integer types as the kernels name them.
-std::optional<kernels::Whole> whole_of(ElementType type);
-std::optional<kernels::WholeResult> result_of(ElementType type);
+std::optional<kernels::IntegerType> integer_type_of(ElementType type);
+std::optional<kernels::IntegerResult> result_of(ElementType type);
 
 }  // namespace anybit::ops

@@ -57,8 +57,8 @@ Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
 Result<void> run(Frame& frame) {
   const Array &a = frame.in(0), &b = frame.in(1);
   if (a.type() != b.type()) return wrong_type(frame, 1);
-  Products products =
-      TRY(Products::of(TRY(operand(frame, a.dims(), true)), TRY(operand(frame, b.dims(), false))));
+  BatchedMatMul products =
+      TRY(BatchedMatMul::of(TRY(operand(frame, a.dims(), true)), TRY(operand(frame, b.dims(), false))));
   products.fold();
   if (!for_number(a.type(), [](auto) {}) || (is_fused(frame) && !is_float(a.type())))
     return wrong_type(frame, 0);
@@ -68,7 +68,7 @@ Result<void> run(Frame& frame) {
   if (computes_in_floats(a.type())) return multiply_floats(frame, products, out, epilogue);
   for_number(a.type(), [&]<class T>(T) {
     if constexpr (!kIsHalf<T> && !std::is_same_v<T, float>) {
-      multiply_plainly(frame, products, a.data<T>(), b.data<T>(), out.mutable_data<T>());
+      multiply_naive(frame, products, a.data<T>(), b.data<T>(), out.mutable_data<T>());
       if constexpr (std::is_floating_point_v<T>) {
         for (T& x : out.elements<T>()) x *= static_cast<T>(alpha);
       }
@@ -84,7 +84,7 @@ bool is_transposed(const graph::Node& node, std::size_t rank) {
 std::int64_t channel_axis(const graph::Node& node, std::size_t rank) {
   return is_transposed(node, rank) ? last_but_one_axis(node, rank) : last_axis(node, rank);
 }
-std::int64_t summed_axis(const graph::Node& node, std::size_t rank) {
+std::int64_t reduction_axis(const graph::Node& node, std::size_t rank) {
   return is_transposed(node, rank) ? last_axis(node, rank) : last_but_one_axis(node, rank);
 }
 
@@ -114,7 +114,7 @@ std::span<const Descriptor> matmul_descriptors() {
        .required = 2,
        .traits = {.role = Traits::Role::compute,
                   .data = {0, 1},
-                  .weights = {{1, channel_axis, summed_axis}},
+                  .weights = {{1, channel_axis, reduction_axis}},
                   .product = Traits::Product::matrices}},
   };
   return all;

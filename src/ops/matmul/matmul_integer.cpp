@@ -10,7 +10,7 @@
 namespace anybit::ops {
 namespace {
 
-using kernels::WholeResult;
+using kernels::IntegerResult;
 
 Dim macs(const Call& call, std::span<const Value> outputs) {
   const Value& a = call.in(0);
@@ -31,23 +31,25 @@ Result<Values> infer_real(const Call& call) {
 }
 Result<Values> infer_dynamic(const Call& call) { return infer_as(call, call.in(0).type); }
 
-constexpr WholeInputs kWhole{0, 2, 1, 3}, kReal{0, 4, 1, 5}, kDynamic{0, kNoInput, 1, 3};
+constexpr IntegerInputs kInteger{0, 2, 1, 3}, kReal{0, 4, 1, 5}, kDynamic{0, kNoInput, 1, 3};
 
-Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) { return prepare_whole(setup, kWhole); }
+Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
+  return prepare_integer(setup, kInteger);
+}
 Result<std::shared_ptr<const Prepared>> prepare_real(const Setup& setup) {
-  return prepare_whole(setup, kReal);
+  return prepare_integer(setup, kReal);
 }
 Result<std::shared_ptr<const Prepared>> prepare_dynamic(const Setup& setup) {
-  return prepare_whole(setup, kDynamic);
+  return prepare_integer(setup, kDynamic);
 }
 
 bool is_bytes(ElementType type) { return type == ElementType::int8 || type == ElementType::uint8; }
 
 Result<void> run(Frame& frame) {
   if (!is_bytes(frame.in(0).type())) return wrong_type(frame, 0);
-  const WholeTerms terms = TRY(WholeTerms::of(frame, kWhole));
+  const IntegerTerms terms = TRY(IntegerTerms::of(frame, kInteger));
   Array& out = *TRY(frame.out(0, ElementType::int32, terms.products.out));
-  multiply_wholes(frame, terms, {}, {}, out);
+  multiply_integers(frame, terms, {}, {}, out);
   return {};
 }
 
@@ -61,22 +63,22 @@ Result<kernels::Spread<float>> bias_of(Frame& frame, std::size_t input, std::int
 Result<void> run_real(Frame& frame) {
   TRY(expect_inputs(frame, {2, 3}));
   if (!is_bytes(frame.in(0).type())) return wrong_type(frame, 0);
-  const WholeTerms terms = TRY(WholeTerms::of(frame, kReal));
-  const Products& p = terms.products;
+  const IntegerTerms terms = TRY(IntegerTerms::of(frame, kReal));
+  const BatchedMatMul& p = terms.products;
   const auto a_scale = TRY(scales_of(frame, 2, p.m, p.count)),
              b_scale = TRY(scales_of(frame, 3, p.n, p.count));
-  const WholeScales scales = TRY(scales_of(frame, terms, a_scale, b_scale, 1));
+  const IntegerScales scales = TRY(scales_of(frame, terms, a_scale, b_scale, 1));
   const auto bias = TRY(bias_of(frame, 6, p.n));
-  const kernels::WholeEpilogue epilogue{.type = WholeResult::float32, .addend = bias};
+  const kernels::IntegerEpilogue epilogue{.type = IntegerResult::float32, .addend = bias};
   const Dims dims = frame.has(6) ? TRY(broadcast_dims(p.out, frame.in(6).dims())) : p.out;
   Array& out = *TRY(frame.out(0, frame.in(2).type(), dims));
   if (out.type() == ElementType::float32) {
-    multiply_wholes(frame, terms, epilogue, scales, out);
+    multiply_integers(frame, terms, epilogue, scales, out);
     return {};
   }
   float* wide = TRY(frame.scratch_of<float>(out.count())).data();
   Array result = Array::over(ElementType::float32, p.out, reinterpret_cast<std::byte*>(wide));
-  multiply_wholes(frame, terms, epilogue, scales, result);
+  multiply_integers(frame, terms, epilogue, scales, result);
   from_floats(wide, out);
   return {};
 }
@@ -110,15 +112,15 @@ Result<void> run_dynamic(Frame& frame) {
   const Array& a = frame.in(0);
   TRY(expect_inputs(frame, {2}));
   if (a.type() != ElementType::float32) return wrong_type(frame, 0);
-  WholeTerms terms = TRY(WholeTerms::of(frame, kDynamic));
-  const Products& p = terms.products;
+  IntegerTerms terms = TRY(IntegerTerms::of(frame, kDynamic));
+  const BatchedMatMul& p = terms.products;
   const Quantized left = TRY(quantize(frame, a));
   terms.a_zero = {&left.zero_point, 0, 0};
-  const WholeScales scales =
+  const IntegerScales scales =
       TRY(scales_of(frame, terms, {&left.scale, 0, 0}, TRY(scales_of(frame, 2, p.n, p.count)), 1));
   const auto bias = TRY(bias_of(frame, 4, p.n));
   Array& out = *TRY(frame.out(0, ElementType::float32, p.out));
-  multiply_wholes(frame, terms, {.type = WholeResult::float32, .addend = bias}, scales, out, left.codes);
+  multiply_integers(frame, terms, {.type = IntegerResult::float32, .addend = bias}, scales, out, left.codes);
   return {};
 }
 

@@ -31,7 +31,7 @@ struct CodeLayout {
 };
 
 struct Codes : Prepared {
-  std::unique_ptr<const kernels::FloatRight> packed;
+  std::unique_ptr<const kernels::FloatRhs> packed;
   std::int64_t bytes() const override { return packed->bytes(); }
 };
 
@@ -136,7 +136,7 @@ Result<Parts> parts_of(const Attributes& node, const Input& input) {
 
 // Fallback: dequantizes the whole weight, if g_idx maps each row to its group or if the kernel rejects the
 // weight.
-std::unique_ptr<const kernels::FloatRight> decoded(const Parts& parts) {
+std::unique_ptr<const kernels::FloatRhs> decoded(const Parts& parts) {
   const CodeLayout& layout = parts.layout;
   std::vector<float> all(static_cast<std::size_t>(layout.k * layout.n));
   for (std::int64_t c = 0; c < layout.n; ++c) {
@@ -153,7 +153,7 @@ std::unique_ptr<const kernels::FloatRight> decoded(const Parts& parts) {
 }
 
 template <class Input>
-Result<std::unique_ptr<const kernels::FloatRight>> pack(const Attributes& node, const Input& input) {
+Result<std::unique_ptr<const kernels::FloatRhs>> pack(const Attributes& node, const Input& input) {
   const Parts parts = TRY(parts_of(node, input));
   if (parts.groups) return decoded(parts);
   kernels::CodeMatrix matrix{.k = parts.layout.k, .n = parts.layout.n, .block = parts.layout.block};
@@ -169,7 +169,7 @@ Result<std::unique_ptr<const kernels::FloatRight>> pack(const Attributes& node, 
   matrix.factors = parts.scales.data();
   matrix.zeros = parts.zeros.empty() ? nullptr : parts.zeros.data();
   const bool rounded = node.integer("accuracy_level", 0) == kInt8;
-  std::unique_ptr<const kernels::FloatRight> packed = kernels::pack_codes(matrix, rounded);
+  std::unique_ptr<const kernels::FloatRhs> packed = kernels::pack_codes(matrix, rounded);
   return packed ? std::move(packed) : decoded(parts);
 }
 
@@ -207,7 +207,7 @@ Result<void> run(Frame& frame) {
   dims.back() = layout.n;
   Array& out = *TRY(frame.out(0, a.type(), dims));
   const bool direct = a.type() == ElementType::float32;
-  kernels::FloatProduct product{.m = a.count() / layout.k, .n = layout.n, .k = layout.k};
+  kernels::FloatGemmWork product{.m = a.count() / layout.k, .n = layout.n, .k = layout.k};
   product.a = {TRY(as_floats(frame, a)), layout.k, 1};
   product.b = prepared->packed.get();
   product.c = direct ? out.mutable_data<float>() : TRY(frame.scratch_of<float>(out.count())).data();

@@ -18,7 +18,7 @@ bool bipolar(const kernels::TensorCodec& codec) {
 
 }  // namespace
 
-Result<Values> infer_coded_product(const Call& call) {
+Result<Values> infer_packed_gemm(const Call& call) {
   const auto dims = call.integers("dims");
   auto shape = call.in(0).shape;
   const bool known = dims && dims->size() == 2;
@@ -26,7 +26,7 @@ Result<Values> infer_coded_product(const Call& call) {
   return outputs_of(call, tensor(ElementType::float32, std::move(shape)));
 }
 
-Dim macs_of_coded_product(const Call& call, std::span<const Value> outputs) {
+Dim macs_of_packed_gemm(const Call& call, std::span<const Value> outputs) {
   const auto dims = call.integers("dims");
   if (!dims || dims->size() != 2 || outputs.empty() || !outputs[0].shape) return {};
   return product(*outputs[0].shape) * Dim((*dims)[call.flag("transB") ? 1 : 0]);
@@ -47,31 +47,31 @@ std::vector<const Array*> codes_in(const Frame& frame) {
   return stored;
 }
 
-Result<kernels::Spread<float>> coded_addend(const Frame& frame, const Products& products) {
+Result<kernels::Spread<float>> packed_addend(const Frame& frame, const BatchedMatMul& products) {
   if (!frame.has(kAddend)) return kernels::Spread<float>{};
   const Array& addend = frame.in(kAddend);
   if (addend.type() != ElementType::float32) return wrong_type(frame, kAddend);
-  const Stretched over = TRY(Stretched::over(addend.dims(), products.m, products.n));
+  const BroadcastAddend over = TRY(BroadcastAddend::over(addend.dims(), products.m, products.n));
   return kernels::Spread<float>{addend.data<float>(), over.row_stride, over.column_stride};
 }
 
 Result<void> multiply(Frame& frame, const PackedRight& weight) {
   const Array& a = frame.in(0);
   if (a.type() != ElementType::float32) return wrong_type(frame, 0);
-  Products products = TRY(Products::of(TRY(Operand::of(a.dims(), true)),
-                                       TRY(Operand::of(weight.dims, false, frame.flag("transB")))));
+  BatchedMatMul products = TRY(BatchedMatMul::of(TRY(Operand::of(a.dims(), true)),
+                                                 TRY(Operand::of(weight.dims, false, frame.flag("transB")))));
   products.fold();
   Array& out = *TRY(frame.out(0, a.type(), products.out));
-  kernels::FloatProduct product{.m = products.m,
-                                .n = products.n,
-                                .k = products.k,
-                                .a = {a.data<float>(), products.a_row, products.a_column},
-                                .b = weight.matrix.get(),
-                                .c = out.mutable_data<float>(),
-                                .c_stride = products.n};
+  kernels::FloatGemmWork product{.m = products.m,
+                                 .n = products.n,
+                                 .k = products.k,
+                                 .a = {a.data<float>(), products.a_row, products.a_column},
+                                 .b = weight.matrix.get(),
+                                 .c = out.mutable_data<float>(),
+                                 .c_stride = products.n};
   product.epilogue.alpha = static_cast<float>(frame.real("alpha", 1));
   product.epilogue.beta = static_cast<float>(frame.real("beta", 1));
-  product.epilogue.addend = TRY(coded_addend(frame, products));
+  product.epilogue.addend = TRY(packed_addend(frame, products));
   kernels::gemm(product, frame.pool());
   return {};
 }
@@ -88,7 +88,7 @@ bool binary_columns(const kernels::TensorCodec& codec, bool transposed) {
          grouping.dims[depth] < kDeepest;
 }
 
-BinaryColumns BinaryColumns::of(const CodedWeight& weight, bool transposed) {
+BinaryColumns BinaryColumns::of(const StoredWeight& weight, bool transposed) {
   ThreadPool pool(1);
   BinaryColumns columns;
   columns.codes.resize(static_cast<std::size_t>(weight.codec.count()));

@@ -8,23 +8,23 @@
 
 namespace anybit::ops {
 
-Result<Values> infer_coded_product(const Call& call);
-Dim macs_of_coded_product(const Call& call, std::span<const Value> outputs);
+Result<Values> infer_packed_gemm(const Call& call);
+Dim macs_of_packed_gemm(const Call& call, std::span<const Value> outputs);
 
 // A weight that the GEMM reads in its packed form.
 struct PackedRight : Prepared {
-  std::unique_ptr<const kernels::FloatRight> matrix;
+  std::unique_ptr<const kernels::FloatRhs> matrix;
   Dims dims;  // two, of the weight as stored in the file
   std::int64_t bytes() const override { return matrix->bytes(); }
 };
 // The inputs of Decode; empty unless all of them are constants.
 std::span<const Array* const> constant_codes(const Setup& setup);
 std::vector<const Array*> codes_in(const Frame& frame);
-Result<kernels::Spread<float>> coded_addend(const Frame& frame, const Products& products);
+Result<kernels::Spread<float>> packed_addend(const Frame& frame, const BatchedMatMul& products);
 
 // The prepared weight, or a temporary one for this run.
 template <class Weight>
-Result<std::shared_ptr<const Weight>> coded_weight(
+Result<std::shared_ptr<const Weight>> stored_weight(
     const Frame& frame,
     Result<std::shared_ptr<const Weight>> (*make)(const Attributes&, std::span<const Array* const>)) {
   if (const auto* prepared = frame.prepared<Weight>())
@@ -35,7 +35,7 @@ Result<std::shared_ptr<const Weight>> coded_weight(
 // Descriptor::prepare of an operator whose weight `make` builds; null unless the packed data is constant.
 template <class Weight,
           Result<std::shared_ptr<const Weight>> (*make)(const Attributes&, std::span<const Array* const>)>
-Result<std::shared_ptr<const Prepared>> prepare_coded(const Setup& setup) {
+Result<std::shared_ptr<const Prepared>> prepare_packed(const Setup& setup) {
   const auto stored = constant_codes(setup);
   if (stored.empty()) return std::shared_ptr<const Prepared>();
   return std::shared_ptr<const Prepared>(TRY(make(setup, stored)));
@@ -46,8 +46,8 @@ Result<void> multiply(Frame& frame, const PackedRight& weight);
 // Descriptor::run of an operator whose weight `make` builds.
 template <Result<std::shared_ptr<const PackedRight>> (*make)(const Attributes&,
                                                              std::span<const Array* const>)>
-Result<void> multiply_coded(Frame& frame) {
-  const auto weight = TRY(coded_weight<PackedRight>(frame, make));
+Result<void> multiply_packed(Frame& frame) {
+  const auto weight = TRY(stored_weight<PackedRight>(frame, make));
   return multiply(frame, *weight);
 }
 
@@ -61,7 +61,7 @@ struct BinaryColumns {
   std::vector<formats::Code16> codes;
   std::vector<float> scales;
   bool negative(std::int64_t i) const { return (codes[static_cast<std::size_t>(i)] & 1) == 0; }
-  static BinaryColumns of(const CodedWeight& weight, bool transposed);
+  static BinaryColumns of(const StoredWeight& weight, bool transposed);
 };
 // The scale of a binary input: the mean of its magnitudes if the attribute `scaled` is set, else 1.
 float binary_scale(const Frame& frame, const Array& a);

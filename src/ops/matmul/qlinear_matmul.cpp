@@ -7,7 +7,7 @@
 namespace anybit::ops {
 namespace {
 
-using kernels::WholeResult;
+using kernels::IntegerResult;
 
 std::optional<Shape> swapped(const std::optional<Shape>& shape, bool swap) {
   if (!shape || !swap || shape->size() != 2) return shape;
@@ -34,20 +34,22 @@ Dim macs(const Call& call, std::span<const Value> outputs) {
   return product(*outputs[0].shape) * a->back();
 }
 
-constexpr WholeInputs kInputs{0, 2, 3, 5};
+constexpr IntegerInputs kInputs{0, 2, 3, 5};
 
-Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) { return prepare_whole(setup, kInputs); }
+Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
+  return prepare_integer(setup, kInputs);
+}
 
 // Inputs 0 to 5 of both operators.
 struct Terms {
-  WholeTerms whole;
+  IntegerTerms whole;
   Along<float> a_scale, b_scale;
 };
 Result<Terms> terms_of(Frame& frame) {
   TRY(expect_inputs(frame, {1, 4}));
   if (!result_of(frame.in(0).type())) return wrong_type(frame, 0);
-  Terms terms{TRY(WholeTerms::of(frame, kInputs)), {}, {}};
-  const Products& p = terms.whole.products;
+  Terms terms{TRY(IntegerTerms::of(frame, kInputs)), {}, {}};
+  const BatchedMatMul& p = terms.whole.products;
   terms.a_scale = TRY(scales_of(frame, 1, p.m, p.count));
   terms.b_scale = TRY(scales_of(frame, 4, p.n, p.count));
   return terms;
@@ -59,13 +61,13 @@ Result<void> run_codes(Frame& frame, const Terms& terms, std::size_t zero, doubl
   const Array& zero_point = frame.in(zero);
   const auto type = result_of(zero_point.type());
   if (!type) return wrong_type(frame, zero);
-  const WholeRange range = range_of(zero_point.type());
+  const QuantizedRange range = range_of(zero_point.type());
   const auto zero_code = static_cast<std::int32_t>(TRY(integer_from(zero_point, "the result's zero point")));
-  const kernels::WholeEpilogue epilogue{
+  const kernels::IntegerEpilogue epilogue{
       .type = *type, .bias = bias, .zero_point = zero_code, .low = range.low, .high = range.high};
-  const WholeScales scales = TRY(scales_of(frame, terms.whole, terms.a_scale, terms.b_scale, divisor));
+  const IntegerScales scales = TRY(scales_of(frame, terms.whole, terms.a_scale, terms.b_scale, divisor));
   Array& out = *TRY(frame.out(0, zero_point.type(), terms.whole.products.out));
-  multiply_wholes(frame, terms.whole, epilogue, scales, out);
+  multiply_integers(frame, terms.whole, epilogue, scales, out);
   return {};
 }
 
@@ -79,12 +81,12 @@ Result<void> run_gemm(Frame& frame) {
     return wrong("QGemm multiplies matrices: inputs 0 and 3 must have rank 2");
   }
   const Terms terms = TRY(terms_of(frame));
-  const Products& p = terms.whole.products;
+  const BatchedMatMul& p = terms.whole.products;
   kernels::Spread<std::int32_t> bias;
   if (frame.has(6)) {
     const Array& c = frame.in(6);
     if (c.type() != ElementType::int32) return wrong_type(frame, 6);
-    const Stretched stretched = TRY(Stretched::over(c.dims(), p.m, p.n));
+    const BroadcastAddend stretched = TRY(BroadcastAddend::over(c.dims(), p.m, p.n));
     bias = {c.data<std::int32_t>(), stretched.row_stride, stretched.column_stride};
   }
   const double alpha = frame.real("alpha", 1);
@@ -92,9 +94,9 @@ Result<void> run_gemm(Frame& frame) {
   if (frame.has(7) && frame.has(8)) {
     return run_codes(frame, terms, 8, TRY(scalar_from(frame.in(7), "the result's scale")) / alpha, bias);
   }
-  const WholeScales scales = TRY(scales_of(frame, terms.whole, terms.a_scale, terms.b_scale, 1 / alpha));
+  const IntegerScales scales = TRY(scales_of(frame, terms.whole, terms.a_scale, terms.b_scale, 1 / alpha));
   Array& out = *TRY(frame.out(0, ElementType::float32, p.out));
-  multiply_wholes(frame, terms.whole, {.type = WholeResult::float32, .bias = bias}, scales, out);
+  multiply_integers(frame, terms.whole, {.type = IntegerResult::float32, .bias = bias}, scales, out);
   return {};
 }
 

@@ -147,7 +147,7 @@ Result<void> encode(Frame& frame, const Encoder& encoder) {
                  fmt::format("as the keys: {}", graph::name_of(encoder.keys)));
   Array* out = TRY(frame.out(0, encoder.values.type(), in.dims()));
   const auto put = [&](std::int64_t i, std::int64_t place) {
-    for_moved(encoder.values.type(), [&]<class T>(T) {
+    for_copied(encoder.values.type(), [&]<class T>(T) {
       out->mutable_data<T>()[i] =
           place < 0 ? encoder.otherwise.data<T>()[0] : encoder.values.data<T>()[place];
     });

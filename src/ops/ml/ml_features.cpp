@@ -50,7 +50,7 @@ Result<void> run_extractor(Frame& frame) {
   const std::int64_t rows = dims.product(0, dims.size() - 1), count = places.count();
   dims.back() = count;
   Array* out = TRY(frame.out(0, in.type(), dims));
-  for_moved(in.type(), [&]<class T>(T) {
+  for_copied(in.type(), [&]<class T>(T) {
     for (std::int64_t row = 0; row < rows; ++row) {
       for (std::int64_t i = 0; i < count; ++i) {
         out->mutable_data<T>()[row * count + i] = in.data<T>()[row * width + places.data<std::int64_t>()[i]];

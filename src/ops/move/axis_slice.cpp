@@ -10,7 +10,7 @@ void each_row(const Array& whole, std::size_t axis, std::int64_t at, std::int64_
   const std::int64_t inner = dims.product(axis + 1, dims.size());
   const std::int64_t rows = dims.product(0, axis);
   if (size * inner == 0) return;
-  for_moved(whole.type(), [&]<class T>(T) {
+  for_copied(whole.type(), [&]<class T>(T) {
     for (std::int64_t row = 0; row < rows; ++row) {
       copy(T(), row * size * inner, (row * dims[axis] + at) * inner, size * inner);
     }

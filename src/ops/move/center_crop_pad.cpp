@@ -51,7 +51,7 @@ Result<void> run(Frame& frame) {
     to.first += (dims[i] - sizes[i]) / 2 * to.strides[i];
   }
   if (!(sizes == dims))
-    for_moved(input.type(), [&]<class T>(T) { std::ranges::fill(out->elements<T>(), T()); });
+    for_copied(input.type(), [&]<class T>(T) { std::ranges::fill(out->elements<T>(), T()); });
   copy_view(frame, sizes, input, from, *out, to);
   return {};
 }

@@ -36,7 +36,7 @@ Result<void> run(Frame& frame) {
       condition.elements<bool>().first(static_cast<std::size_t>(std::min(condition.count(), size)));
   dims[axis] = std::ranges::count(holds, true);
   Array* out = TRY(frame.out(0, input.type(), dims));
-  for_moved(input.type(), [&]<class T>(T) {
+  for_copied(input.type(), [&]<class T>(T) {
     T* to = out->mutable_data<T>();
     for (std::int64_t i = 0; i < outer; ++i) {
       for (std::size_t k = 0; k < holds.size(); ++k) {

@@ -20,7 +20,7 @@ void copy_view(const Frame& frame, const Dims& sizes, const Array& from, const V
     axes[i] = {sizes[i], from_view.strides[i], to_view.strides[i]};
   const kernels::StridedCopy copy(std::span(axes.data(), sizes.size()));
   if (copy.parts() == 0) return;
-  for_moved(from.type(), [&]<class T>(T) {
+  for_copied(from.type(), [&]<class T>(T) {
     const T* source = from.data<T>() + from_view.first;
     T* target = to.mutable_data<T>() + to_view.first;
     const auto body = [&](std::int64_t first, std::int64_t last) { copy.run(source, target, first, last); };

@@ -82,8 +82,8 @@ Result<void> run_gather(Frame& frame) {
   Array* out = TRY(frame.out(0, data.type(), dims));
   if (out->count() == 0) return {};
   for_index(indices.type(), [&]<class Index>(Index) {
-    for_moved(data.type(),
-              [&]<class T>(T) { gather<T, Index>(frame, data, axis, indices.elements<Index>(), *out); });
+    for_copied(data.type(),
+               [&]<class T>(T) { gather<T, Index>(frame, data, axis, indices.elements<Index>(), *out); });
   });
   return {};
 }

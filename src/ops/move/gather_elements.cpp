@@ -27,7 +27,7 @@ Result<void> run(Frame& frame) {
     parallel(frame, rows.count, 10.0 + 2.0 * static_cast<double>(rows.length), std::ref(body));
   };
   for_index(indices.type(), [&]<class Index>(Index) {
-    for_moved(data.type(), [&]<class T>(T) { gather.template operator()<T, Index>(); });
+    for_copied(data.type(), [&]<class T>(T) { gather.template operator()<T, Index>(); });
   });
   return {};
 }

@@ -33,7 +33,7 @@ Result<void> run(Frame& frame) {
   for (std::size_t i = 0; i + 1 < indices.size(); ++i) dims.push_back(indices[i]);
   for (std::size_t i = tuples.used; i < data.rank(); ++i) dims.push_back(data.dim(i));
   Array* out = TRY(frame.out(0, data.type(), dims));
-  for_moved(data.type(), [&]<class T>(T) {
+  for_copied(data.type(), [&]<class T>(T) {
     const auto body = [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t i = first; i < last; ++i) {
         std::copy_n(data.data<T>() + tuples.places[static_cast<std::size_t>(i)], tuples.slice,

@@ -57,7 +57,7 @@ Result<void> run(Frame& frame) {
     }
   };
   for_number(indices.type(), [&]<class Index>(Index) {
-    for_moved(values.type(), [&]<class T>(T) { light.template operator()<T, Index>(); });
+    for_copied(values.type(), [&]<class T>(T) { light.template operator()<T, Index>(); });
   });
   return {};
 }

@@ -208,7 +208,7 @@ Result<void> run(Frame& frame) {
   }
   Result<void> done;
   if (all.dims.count() > 0) {
-    const bool known = for_moved(input.type(), [&]<class T>(T) {
+    const bool known = for_copied(input.type(), [&]<class T>(T) {
       if (auto constant = constant_of<T>(frame); !constant.ok()) done = std::move(constant).error();
     });
     if (!known) return wrong_type(frame, 0);
@@ -217,7 +217,7 @@ Result<void> run(Frame& frame) {
   Array* out = TRY(frame.out(0, input.type(), all.dims));
   if (out->count() == 0) return {};
   if (mode == Mode::constant) merge(all, input.dims());
-  for_moved(input.type(), [&]<class T>(T) { pad_rows<T>(frame, all, mode, *constant_of<T>(frame), *out); });
+  for_copied(input.type(), [&]<class T>(T) { pad_rows<T>(frame, all, mode, *constant_of<T>(frame), *out); });
   return done;
 }
 

@@ -30,7 +30,7 @@ Result<void> run(Frame& frame) {
   const std::int64_t inner = input.dims().product(2, input.rank());
   const std::int64_t time_step = time_axis == 0 ? batch * inner : inner;
   const std::int64_t batch_step = time_axis == 0 ? inner : times * inner;
-  for_moved(input.type(), [&]<class T>(T) {
+  for_copied(input.type(), [&]<class T>(T) {
     for (std::int64_t b = 0; b < batch; ++b) {
       const std::int64_t length = lengths.data<std::int64_t>()[b];
       for (std::int64_t t = 0; t < times; ++t) {

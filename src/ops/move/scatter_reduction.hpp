@@ -42,7 +42,7 @@ Result<void> for_reduction(const Frame& frame, Reduction reduction, const Body& 
   const ElementType type = frame.in(0).type();
   if (reduction == Reduction::none) {
     const auto replace = [&]<class T>(T) { body([](T& into, const T& update) { into = update; }, T()); };
-    return for_moved(type, replace) ? Result<void>() : wrong_type(frame, 0);
+    return for_copied(type, replace) ? Result<void>() : wrong_type(frame, 0);
   }
   const auto reduce = [&]<class T>(T) {
     using C = Computed<T>;

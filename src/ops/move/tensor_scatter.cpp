@@ -32,7 +32,7 @@ Result<void> run(Frame& frame) {
     return wrong(fmt::format("write_indices are {}", to_string(frame.datum(2))), "an int64 for each sample");
   const std::int64_t outer = cache.dims().product(1, axis),
                      inner = cache.dims().product(axis + 1, cache.rank());
-  if (!for_moved(cache.type(), [](auto) {})) return wrong_type(frame, 0);
+  if (!for_copied(cache.type(), [](auto) {})) return wrong_type(frame, 0);
   const bool known = frame.has(2) && has_elements(starts);
   for (std::int64_t b = 0; known && b < batch; ++b) {
     const std::int64_t start = starts.data<std::int64_t>()[b];
@@ -42,7 +42,7 @@ Result<void> run(Frame& frame) {
   }
   Array* out = TRY(scatter_target(frame));
   if (update.count() == 0) return {};
-  for_moved(cache.type(), [&]<class T>(T) {
+  for_copied(cache.type(), [&]<class T>(T) {
     for (std::int64_t i = 0; i < batch * outer; ++i) {
       const std::int64_t start = frame.has(2) ? starts.data<std::int64_t>()[i / outer] % length : 0;
       const std::int64_t at_end = std::min(added, length - start);  // the rest wraps around

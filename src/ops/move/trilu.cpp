@@ -17,7 +17,7 @@ Result<void> run(Frame& frame) {
   const bool upper = frame.flag("upper", true);
   Array* out = TRY(frame.out_over(0, 0, input.type(), input.dims()));
   const bool in_place = out->bytes() == input.bytes();
-  for_moved(input.type(), [&]<class T>(T) {
+  for_copied(input.type(), [&]<class T>(T) {
     const auto body = [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t row = first; row < last; ++row) {
         const T* from = input.data<T>() + row * columns;

@@ -64,7 +64,7 @@ Result<void> run(Frame& frame) {
   Array* out = TRY(frame.out(0, a.type(), dims));
   const Loops loops = loops_over(dims, {&which.dims(), &a.dims(), &b.dims()});
   const auto& strides = loops.strides;
-  for_moved(a.type(), [&]<class T>(T) {
+  for_copied(a.type(), [&]<class T>(T) {
     parallel(frame, out->count(), 0.5, [&](std::int64_t first, std::int64_t last) {
       for_rows(loops, first, last, [&](const auto& offsets, std::int64_t at, std::int64_t n) {
         choose_row(which.data<bool>() + offsets[0], strides[0].back(), a.data<T>() + offsets[1],

@@ -13,12 +13,12 @@ namespace {
 
 // Calls body(offset) for each contiguous run of the elements that are normalized together.
 template <class Body>
-void each_run(const Folding& folding, const Body& body) {
+void each_run(const AxisReduction& folding, const Body& body) {
   for (std::int64_t r = 0; r < folding.reduced.count(); ++r) body(folding.reduced.offset(r));
 }
 
 template <class C>
-void normalize(const Folding& folding, const C* x, C* y) {
+void normalize(const AxisReduction& folding, const C* x, C* y) {
   const auto count = static_cast<double>(folding.folded());
   double mean = 0, variance = 0;
   each_run(folding, [&](std::int64_t at) { mean += row_sum(kernels::Summand::value, x + at, folding.run); });
@@ -40,7 +40,7 @@ Result<void> run_mean_variance_in(Frame& frame) {
   const auto from = TRY(reals_in<C>(frame, x));
   auto to = TRY(RealOutput<C>::make(frame, TRY(frame.out(0, x.type(), x.dims()))));
   if (x.count() == 0) return {};
-  const Folding folding = folding_of(x.dims(), std::span(gone).first(x.rank()));
+  const AxisReduction folding = axis_reduction_of(x.dims(), std::span(gone).first(x.rank()));
   const std::int64_t kept = folding.kept.count() * folding.columns;
   parallel(frame, kept, 2 * static_cast<double>(folding.folded()),
            [&](std::int64_t first, std::int64_t last) {

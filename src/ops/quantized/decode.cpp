@@ -17,7 +17,7 @@ Result<void> run(Frame& frame) {
   std::vector<const Array*> stored;
   for (std::size_t i = 0; i < frame.input_count(); ++i)
     stored.push_back(frame.has(i) ? &frame.in(i) : nullptr);
-  const CodedWeight weight = TRY(CodedWeight::of(frame, frame.prepared<CodedUse>(), stored));
+  const StoredWeight weight = TRY(StoredWeight::of(frame, frame.prepared<FormatUse>(), stored));
   Array& out = *TRY(frame.out(0, ElementType::float32, Dims(std::span(weight.dims))));
   weight.codec.decode_packed(weight.codes, weight.parameters, out.mutable_data<float>(), frame.pool());
   return {};

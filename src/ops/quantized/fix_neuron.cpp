@@ -49,14 +49,14 @@ using UseOf = Result<formats::Use> (*)(const Attributes& node);
 
 template <UseOf use_of>
 Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
-  auto made = std::make_shared<CodedUse>();
+  auto made = std::make_shared<FormatUse>();
   made->use = TRY(use_of(setup));
   return std::shared_ptr<const Prepared>(std::move(made));
 }
 
 template <UseOf use_of>
 Result<void> run(Frame& frame) {
-  const auto* prepared = frame.prepared<CodedUse>();
+  const auto* prepared = frame.prepared<FormatUse>();
   return quantize_dequantize(frame, prepared ? prepared->use : TRY(use_of(frame)));
 }
 

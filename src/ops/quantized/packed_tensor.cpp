@@ -41,12 +41,12 @@ Result<kernels::TensorCodec::Parameters> parameters_of(const kernels::TensorCode
 }  // namespace
 
 Result<std::shared_ptr<const Prepared>> prepare_use(const Setup& setup) {
-  auto made = std::make_shared<CodedUse>();
+  auto made = std::make_shared<FormatUse>();
   made->use = TRY(formats::read_use(setup.text("format", "")));
   return std::shared_ptr<const Prepared>(std::move(made));
 }
 
-Result<kernels::TensorCodec> codec_for(const Attributes& node, const CodedUse* prepared,
+Result<kernels::TensorCodec> codec_for(const Attributes& node, const FormatUse* prepared,
                                        std::span<const std::int64_t> dims) {
   return codec_for(prepared ? prepared->use : TRY(formats::read_use(node.text("format", ""))), dims);
 }
@@ -68,7 +68,7 @@ Result<void> quantize_dequantize(Frame& frame, const formats::Use& use) {
   return {};
 }
 
-Result<kernels::TensorCodec> CodedWeight::codec_of(const Attributes& node, const CodedUse* prepared) {
+Result<kernels::TensorCodec> StoredWeight::codec_of(const Attributes& node, const FormatUse* prepared) {
   const auto dims = node.integers("dims");
   if (!dims) return wrong("the attribute dims is missing");
   const Integers coded = node.integers("coded").value_or(*dims);
@@ -79,8 +79,8 @@ Result<kernels::TensorCodec> CodedWeight::codec_of(const Attributes& node, const
   return codec_for(node, prepared, coded);
 }
 
-Result<CodedWeight> CodedWeight::of(const Attributes& node, const CodedUse* prepared,
-                                    std::span<const Array* const> stored) {
+Result<StoredWeight> StoredWeight::of(const Attributes& node, const FormatUse* prepared,
+                                      std::span<const Array* const> stored) {
   kernels::TensorCodec codec = TRY(codec_of(node, prepared));
   if (stored.empty() || !stored[0]) return wrong("the packed data is missing");
   const Array& codes = *stored[0];
@@ -92,8 +92,8 @@ Result<CodedWeight> CodedWeight::of(const Attributes& node, const CodedUse* prep
                              codec.descriptor().name, codec.packed_bytes()));
   if (!has_elements(codes)) return not_known();
   auto parameters = TRY(parameters_of(codec, stored));
-  return CodedWeight{std::move(codec), *node.integers("dims"), codes.data<std::uint8_t>(),
-                     std::move(parameters)};
+  return StoredWeight{std::move(codec), *node.integers("dims"), codes.data<std::uint8_t>(),
+                      std::move(parameters)};
 }
 
 }  // namespace anybit::ops

@@ -11,14 +11,14 @@ namespace anybit::ops {
 using graph::kAnybit;
 
 // The parsed attribute `format` of a node.
-struct CodedUse : Prepared {
+struct FormatUse : Prepared {
   formats::Use use;
 };
 Result<std::shared_ptr<const Prepared>> prepare_use(const Setup& setup);
 Result<kernels::TensorCodec> codec_for(const formats::Use& use, std::span<const std::int64_t> dims);
 // The same for the attribute `format`. Constant folding runs before nodes are prepared: then it is parsed
 // here.
-Result<kernels::TensorCodec> codec_for(const Attributes& node, const CodedUse* prepared,
+Result<kernels::TensorCodec> codec_for(const Attributes& node, const FormatUse* prepared,
                                        std::span<const std::int64_t> dims);
 
 // Fake quantization: output 0 is input 0 rounded to the format, with scales and other group parameters chosen
@@ -26,7 +26,7 @@ Result<kernels::TensorCodec> codec_for(const Attributes& node, const CodedUse* p
 Result<void> quantize_dequantize(Frame& frame, const formats::Use& use);
 
 // The packed tensor of a Decode node, checked: its attributes, packed elements and group parameters.
-struct CodedWeight {
+struct StoredWeight {
   kernels::TensorCodec codec;
   std::vector<std::int64_t> dims;  // after decoding
   const std::uint8_t* codes = nullptr;
@@ -34,10 +34,10 @@ struct CodedWeight {
 
   // From the attributes alone: the codec of the packed shape `coded`. `dims` must have the same number of
   // values.
-  static Result<kernels::TensorCodec> codec_of(const Attributes& node, const CodedUse* prepared);
+  static Result<kernels::TensorCodec> codec_of(const Attributes& node, const FormatUse* prepared);
   // `stored`: the packed elements, then the fields in the order of the format; null if one is left out.
-  static Result<CodedWeight> of(const Attributes& node, const CodedUse* prepared,
-                                std::span<const Array* const> stored);
+  static Result<StoredWeight> of(const Attributes& node, const FormatUse* prepared,
+                                 std::span<const Array* const> stored);
 };
 
 }  // namespace anybit::ops

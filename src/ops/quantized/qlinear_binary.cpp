@@ -38,11 +38,11 @@ Result<void> run(Frame& frame, bool sum) {
       .a_zero = a.zero_point,
       .b_zero = b.zero_point,
       .zero_point = out.zero_point};
-  PairRow chosen = nullptr;
+  BinaryRow chosen = nullptr;
   for_code(type, [&]<class Q>(Q) {
     chosen = sum ? row<Q, kernels::quantized_sum<Q>> : row<Q, kernels::quantized_product<Q>>;
   });
-  return run_pairs(frame, 0, 3, type, chosen, 0.3, &by);
+  return run_binary(frame, 0, 3, type, chosen, 0.3, &by);
 }
 
 Result<void> run_add(Frame& frame) { return run(frame, true); }

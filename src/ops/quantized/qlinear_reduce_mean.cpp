@@ -22,7 +22,7 @@ Result<Values> infer(const Call& call) {
 }
 
 struct Means {
-  const Folding& folding;
+  const AxisReduction& folding;
   Quantization from, to;
   float multiplier;
 };
@@ -60,7 +60,7 @@ void add_columns(const Means& means, const T* x, std::int64_t n, T* y) {
 
 template <class T>
 void add_all(Frame& frame, const Means& means, const T* x, T* y) {
-  fold_in_parallel(
+  reduce_in_parallel(
       frame, means.folding,
       [&](std::int64_t first, std::int64_t last) { add_runs(means, x, first, last, y); },
       [&](std::int64_t from, std::int64_t n, std::int64_t to) { add_columns(means, x + from, n, y + to); });

@@ -45,7 +45,7 @@ std::array<std::int64_t, 256> counts_of(const Q* in, std::int64_t n, std::int64_
 // Short rows: element by element.
 template <class Q>
 void run_short(const Q* in, Q* out, std::int64_t n, std::int64_t stride, const Powers& powers,
-               Quantization to, WholeRange range) {
+               Quantization to, QuantizedRange range) {
   Q top = std::numeric_limits<Q>::lowest();
   for (std::int64_t i = 0; i < n; ++i) top = std::max(top, in[i * stride]);
   double sum = 0;
@@ -61,7 +61,7 @@ void run_short(const Q* in, Q* out, std::int64_t n, std::int64_t stride, const P
 // At most 256 different values: each one that occurs gets its result once, in a table.
 template <class Q>
 void run_line(const Q* in, Q* out, std::int64_t n, std::int64_t stride, const Powers& powers, Quantization to,
-              WholeRange range) {
+              QuantizedRange range) {
   if (n < 256) return run_short(in, out, n, stride, powers, to, range);
   const auto counts = counts_of(in, n, stride);
   std::size_t top = counts.size() - 1;

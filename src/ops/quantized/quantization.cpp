@@ -37,12 +37,12 @@ std::int32_t code_at(const Array& codes, std::int64_t i) {
   }
 }
 
-WholeRange range_of(ElementType type) {
+QuantizedRange range_of(ElementType type) {
   const graph::IntegerRange range = graph::integer_range(type);
-  return range.bits <= 16 ? WholeRange{range.low, range.high} : WholeRange{0, 0};
+  return range.bits <= 16 ? QuantizedRange{range.low, range.high} : QuantizedRange{0, 0};
 }
 
-std::int32_t quantized(double x, std::int32_t zero_point, WholeRange range) {
+std::int32_t quantized(double x, std::int32_t zero_point, QuantizedRange range) {
   if (std::isnan(x)) return zero_point;
   const double shifted = std::nearbyint(x) + zero_point;
   return static_cast<std::int32_t>(

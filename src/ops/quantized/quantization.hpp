@@ -44,20 +44,20 @@ bool for_code(ElementType type, const Body& body) {
   }
 }
 std::int32_t code_at(const Array& codes, std::int64_t i);
-struct WholeRange {
+struct QuantizedRange {
   std::int32_t low, high;
 };
 // The range of an integer type of at most 16 bits; {0, 0} for others.
-WholeRange range_of(ElementType type);
+QuantizedRange range_of(ElementType type);
 // clamp(round(x) + zero_point); NaN gives the zero point.
-std::int32_t quantized(double x, std::int32_t zero_point, WholeRange range);
+std::int32_t quantized(double x, std::int32_t zero_point, QuantizedRange range);
 
 // A unary function of an 8-bit quantized tensor as a 256-entry table; f gets real numbers.
 using ByteTable = std::array<std::uint8_t, 256>;
 template <class F>
 ByteTable byte_table(ElementType type, Quantization in, Quantization out, const F& f) {
   ByteTable table;
-  const WholeRange range = range_of(type);
+  const QuantizedRange range = range_of(type);
   for (std::size_t code = 0; code < table.size(); ++code) {
     const auto byte = static_cast<std::uint8_t>(code);
     const std::int32_t whole = type == ElementType::int8 ? static_cast<std::int8_t>(byte) : byte;

@@ -8,7 +8,7 @@ namespace anybit::ops {
 namespace {
 
 Result<void> run(Frame& frame) {
-  const auto* prepared = frame.prepared<CodedUse>();
+  const auto* prepared = frame.prepared<FormatUse>();
   return quantize_dequantize(frame,
                              prepared ? prepared->use : TRY(formats::read_use(frame.text("format", ""))));
 }

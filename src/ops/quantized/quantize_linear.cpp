@@ -74,7 +74,7 @@ void quantize_run(const Job& job, std::int64_t first, std::int64_t n, std::int64
       convert(float32, reinterpret_cast<const std::byte*>(quotients), to, out, m, job.options);
       continue;
     }
-    const WholeRange range = range_of(to);
+    const QuantizedRange range = range_of(to);
     for (std::int64_t j = 0; j < m; ++j) {
       const std::int32_t point = zero[shift + j * static_cast<std::int64_t>(step)];
       whole[j] = quantized(static_cast<double>(quotients[j]), point, range);
@@ -110,7 +110,7 @@ Result<void> run(Frame& frame) {
   }
   const auto scales = TRY(frame.scratch_of<float>(scale.count()));
   const auto zeros = TRY(frame.scratch_of<float>(scale.count()));  // or as many int32
-  auto* whole_zeros = reinterpret_cast<std::int32_t*>(zeros.data());
+  auto* integer_zeros = reinterpret_cast<std::int32_t*>(zeros.data());
   convert(scale.type(), scale.bytes(), float32, reinterpret_cast<std::byte*>(scales.data()), scale.count());
   std::ranges::fill(zeros, 0.0f);  // 0.0f has the same bits as the integer 0
   if (has_zero) {
@@ -122,7 +122,7 @@ Result<void> run(Frame& frame) {
   const Job job{x,
                 *out,
                 scales,
-                {whole_zeros, zeros.size()},
+                {integer_zeros, zeros.size()},
                 zeros,
                 precision_of(frame),
                 {.saturate = frame.flag("saturate", true)}};

@@ -14,16 +14,16 @@ enum Input : std::size_t { kW = 1, kR = 2, kWScale = 8, kWZero = 9, kRScale = 10
 
 Dim macs(const Call& call, std::span<const Value>) { return recurrent_macs(call, 4); }
 
-std::optional<kernels::Whole> whole_of(const Array& array) {
-  if (array.type() == ElementType::int8) return kernels::Whole::int8;
-  if (array.type() == ElementType::uint8) return kernels::Whole::uint8;
+std::optional<kernels::IntegerType> integer_type_of(const Array& array) {
+  if (array.type() == ElementType::int8) return kernels::IntegerType::int8;
+  if (array.type() == ElementType::uint8) return kernels::IntegerType::uint8;
   return std::nullopt;
 }
 
 // One direction's matrix [k, n], with one scale and zero point, or one per column.
 class QuantizedWeight final : public GateWeight<float> {
  public:
-  QuantizedWeight(const kernels::PackedWholes& packed, std::int64_t k, std::int64_t n,
+  QuantizedWeight(const kernels::PackedIntegers& packed, std::int64_t k, std::int64_t n,
                   kernels::Spread<float> scales, std::uint8_t* codes, float* factors)
       : packed_(packed), k_(k), n_(n), scales_(scales), codes_(codes), factors_(factors) {}
 
@@ -32,10 +32,10 @@ class QuantizedWeight final : public GateWeight<float> {
     const auto [scale, zero] = quantize(a, m * k_);
     const std::int64_t count = scales_.column_stride == 0 ? 1 : n_;
     for (std::int64_t i = 0; i < count; ++i) factors_[i] = scale * scales_.data[i];
-    kernels::WholeProduct product{.m = m, .n = n_, .k = k_, .b = &packed_, .c = c, .c_stride = c_row};
-    product.a = {kernels::Whole::uint8, codes_, k_, 1};
+    kernels::IntegerGemmWork product{.m = m, .n = n_, .k = k_, .b = &packed_, .c = c, .c_stride = c_row};
+    product.a = {kernels::IntegerType::uint8, codes_, k_, 1};
     product.a_zero = {&zero, 0, 0};
-    product.epilogue.type = kernels::WholeResult::float32;
+    product.epilogue.type = kernels::IntegerResult::float32;
     product.epilogue.scale = {factors_, 0, scales_.column_stride};
     product.epilogue.addend = addend;
     kernels::gemm(product, pool);
@@ -63,7 +63,7 @@ class QuantizedWeight final : public GateWeight<float> {
     return {scale, zero};
   }
 
-  const kernels::PackedWholes& packed_;
+  const kernels::PackedIntegers& packed_;
   std::int64_t k_, n_;
   kernels::Spread<float> scales_;
   std::uint8_t* codes_;  // buffer for the left operand
@@ -78,19 +78,19 @@ constexpr Ports kOfInput{kW, kWScale, kWZero}, kOfState{kR, kRScale, kRZero};
 
 // Per direction: the input's matrix, then the state's.
 struct Packs : Prepared {
-  std::vector<kernels::PackedWholes> all;
+  std::vector<kernels::PackedIntegers> all;
   std::int64_t bytes() const override { return bytes_of_all(all); }
 };
 
 // Direction d of a matrix [directions, k, n], less its zero points.
-kernels::PackedWholes pack(const Array& matrix, const Array& zero, std::int64_t d) {
+kernels::PackedIntegers pack(const Array& matrix, const Array& zero, std::int64_t d) {
   const std::int64_t k = matrix.dim(1), n = matrix.dim(2), count = zero.count() / matrix.dim(0);
   std::vector<std::int32_t> zeros;
   for (std::int64_t i = d * count; i < (d + 1) * count; ++i) {
     zeros.push_back(zero.type() == ElementType::int8 ? zero.data<std::int8_t>()[i]
                                                      : zero.data<std::uint8_t>()[i]);
   }
-  const kernels::WholeView view{*whole_of(matrix), matrix.bytes() + d * k * n, n, 1};
+  const kernels::IntegerView view{*integer_type_of(matrix), matrix.bytes() + d * k * n, n, 1};
   return {view, k, n, {zeros.data(), 0, count == 1 ? 0 : 1}};
 }
 
@@ -103,7 +103,8 @@ bool fit(const Array& matrix, const Array& other) {
 Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
   for (const Ports& ports : {kOfInput, kOfState}) {
     const Array *matrix = setup.constant(ports.matrix), *zero = setup.constant(ports.zero);
-    if (!matrix || !zero || !whole_of(*matrix) || matrix->type() != zero->type() || !fit(*matrix, *zero))
+    if (!matrix || !zero || !integer_type_of(*matrix) || matrix->type() != zero->type() ||
+        !fit(*matrix, *zero))
       return std::shared_ptr<const Prepared>();
   }
   auto packs = std::make_shared<Packs>();
@@ -118,7 +119,7 @@ Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
 
 Result<void> check(const Frame& frame, const Ports& ports, const RecurrentSizes& s, std::int64_t k) {
   const Array& matrix = frame.in(ports.matrix);
-  if (!whole_of(matrix)) return wrong_type(frame, ports.matrix);
+  if (!integer_type_of(matrix)) return wrong_type(frame, ports.matrix);
   TRY(expect_dims(frame, ports.matrix, {s.directions, k, 4 * s.hidden}, "weights"));
   if (frame.in(ports.zero).type() != matrix.type()) return wrong_type(frame, ports.zero);
   if (!for_real(frame.in(ports.scale).type(), [](auto) {})) return wrong_type(frame, ports.scale);
@@ -132,7 +133,8 @@ Result<void> check(const Frame& frame, const Ports& ports, const RecurrentSizes&
 }
 
 Result<std::unique_ptr<GateWeight<float>>> weight_of(Frame& frame, const Ports& ports, std::int64_t d,
-                                                     const kernels::PackedWholes& packed, std::int64_t rows) {
+                                                     const kernels::PackedIntegers& packed,
+                                                     std::int64_t rows) {
   const Array &matrix = frame.in(ports.matrix), &scale = frame.in(ports.scale);
   const std::int64_t k = matrix.dim(1), n = matrix.dim(2), count = scale.count() / matrix.dim(0);
   const kernels::Spread<float> scales{TRY(reals_in<float>(frame, scale)).data() + d * count, 0,

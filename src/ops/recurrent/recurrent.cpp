@@ -46,7 +46,7 @@ std::int64_t output_at(const RecurrentSizes& s, std::int64_t t, std::int64_t d, 
 
 // Data shared by all directions.
 template <class C>
-struct Whole {
+struct RecurrentCall {
   RecurrentSizes s;
   std::int64_t width;                     // gates · hidden
   const C* x;                             // the input
@@ -70,7 +70,7 @@ struct Whole {
 // beyond the longest sequence are left out: dynamically quantized weights compute the input range without
 // them.
 template <class C>
-void project(const Whole<C>& all, const Direction<C>& one, std::int64_t d) {
+void project(const RecurrentCall<C>& all, const Direction<C>& one, std::int64_t d) {
   const RecurrentSizes& s = all.s;
   const std::int64_t rows = (s.batch_first ? s.steps : all.longest) * s.batch;
   one.weights->input->multiply(rows, all.x, s.input, {all.bias + d * all.width, 0, 1},
@@ -79,7 +79,7 @@ void project(const Whole<C>& all, const Direction<C>& one, std::int64_t d) {
 
 // The input contribution to the gates at step t.
 template <class C>
-kernels::Spread<C> inputs_at(const Whole<C>& all, std::int64_t d, std::int64_t t) {
+kernels::Spread<C> inputs_at(const RecurrentCall<C>& all, std::int64_t d, std::int64_t t) {
   const RecurrentSizes& s = all.s;
   const C* projected = all.projected + d * s.steps * s.batch * all.width;
   const std::int64_t step = (s.batch_first ? 1 : s.batch) * all.width,
@@ -95,7 +95,7 @@ kernels::Spread<C> inputs_at(const Whole<C>& all, std::int64_t d, std::int64_t t
 }
 
 template <class C>
-void run_direction(const Whole<C>& all, Direction<C>& one, std::int64_t d, RecurrentStep<C> step) {
+void run_direction(const RecurrentCall<C>& all, Direction<C>& one, std::int64_t d, RecurrentStep<C> step) {
   const RecurrentSizes& s = all.s;
   project(all, one, d);
   for (std::int64_t t = 0; t < all.longest; ++t) {
@@ -185,7 +185,7 @@ class PackedWeight final : public GateWeight<float> {
       : packed_({rows, 1, k}, k, n), k_(k), n_(n) {}
   void multiply(std::int64_t m, const float* a, std::int64_t a_row, kernels::Spread<float> addend, float* c,
                 std::int64_t c_row, ThreadPool& pool) const override {
-    kernels::FloatProduct product{
+    kernels::FloatGemmWork product{
         .m = m, .n = n_, .k = k_, .a = {a, a_row, 1}, .b = &packed_, .c = c, .c_stride = c_row};
     product.epilogue.addend = addend;
     kernels::gemm(product, pool);
@@ -315,14 +315,14 @@ Result<void> run_recurrent(Frame& frame, const RecurrentKind& kind, const Recurr
   const auto lengths = TRY(lengths_of(frame, s));
   const auto joint = TRY(joint_bias<C>(frame, s, width, kind.last_bias_apart));
   const auto projected = TRY(frame.scratch_of<C>(s.directions * s.steps * s.batch * width));
-  Whole<C> all{.s = s,
-               .width = width,
-               .x = x.data(),
-               .lengths = lengths,
-               .longest = s.steps,
-               .bias = joint,
-               .projected = projected.data(),
-               .gathered = nullptr};
+  RecurrentCall<C> all{.s = s,
+                       .width = width,
+                       .x = x.data(),
+                       .lengths = lengths,
+                       .longest = s.steps,
+                       .bias = joint,
+                       .projected = projected.data(),
+                       .gathered = nullptr};
   if (all.lengths) {
     all.gathered = TRY(frame.scratch_of<C>(s.directions * s.batch * width)).data();
     all.longest = s.batch > 0 ? *std::max_element(all.lengths, all.lengths + s.batch) : 0;

@@ -219,7 +219,7 @@ void fold_run(typename Fold::Held& held, const T* x, std::int64_t n) {
 
 // Results [first, last), each from contiguous runs.
 template <class Fold, class T>
-void fold_runs(const Folding& folding, const T* x, std::int64_t first, std::int64_t last, T* y) {
+void fold_runs(const AxisReduction& folding, const T* x, std::int64_t first, std::int64_t last, T* y) {
   const std::int64_t runs = folding.reduced.count();
   for (std::int64_t i = first; i < last; ++i) {
     const T* at = x + folding.kept.offset(i);
@@ -230,7 +230,7 @@ void fold_runs(const Folding& folding, const T* x, std::int64_t first, std::int6
 }
 
 template <class Fold, class T>
-void fold_columns(const Folding& folding, const T* x, std::int64_t n, T* y) {
+void fold_columns(const AxisReduction& folding, const T* x, std::int64_t n, T* y) {
   typename Fold::Held held[kFoldedTogether];
   const std::int64_t rows = folding.reduced.count();
   if constexpr (kIsFast<Fold, T>) {
@@ -250,8 +250,8 @@ void fold_columns(const Folding& folding, const T* x, std::int64_t n, T* y) {
 }
 
 template <class Fold, class T>
-void fold_all(Frame& frame, const Folding& folding, const T* x, T* y) {
-  fold_in_parallel(
+void fold_all(Frame& frame, const AxisReduction& folding, const T* x, T* y) {
+  reduce_in_parallel(
       frame, folding,
       [&](std::int64_t first, std::int64_t last) { fold_runs<Fold>(folding, x, first, last, y); },
       [&](std::int64_t from, std::int64_t n, std::int64_t to) {

@@ -8,9 +8,9 @@
 
 namespace anybit::ops {
 
-Folding folding_of(const Dims& dims, std::span<const bool> gone) {
+AxisReduction axis_reduction_of(const Dims& dims, std::span<const bool> gone) {
   const Dims strides = strides_of(dims);
-  Folding folding;
+  AxisReduction folding;
   int last = -1;  // the walk of the previous axis: 0 kept, 1 reduced
   for (std::size_t axis = 0; axis < dims.size(); ++axis) {
     if (dims[axis] == 1) continue;
@@ -32,9 +32,9 @@ Folding folding_of(const Dims& dims, std::span<const bool> gone) {
   return folding;
 }
 
-void fold_in_parallel(const Frame& frame, const Folding& folding,
-                      FunctionRef<std::int64_t, std::int64_t> runs,
-                      FunctionRef<std::int64_t, std::int64_t, std::int64_t> columns) {
+void reduce_in_parallel(const Frame& frame, const AxisReduction& folding,
+                        FunctionRef<std::int64_t, std::int64_t> runs,
+                        FunctionRef<std::int64_t, std::int64_t, std::int64_t> columns) {
   const double cost = 0.3 * static_cast<double>(folding.folded()) + 5;
   if (folding.columns == 1) {
     parallel(frame, folding.kept.count(), cost,
@@ -55,7 +55,7 @@ void fold_in_parallel(const Frame& frame, const Folding& folding,
 Result<Reduced> reduced_of(const Dims& dims, std::span<const std::int64_t> axes, bool keep) {
   std::array<bool, Dims::kCapacity> gone{};
   for (const std::int64_t axis : axes) gone[TRY(axis_of(axis, dims.size()))] = true;
-  Reduced result{folding_of(dims, std::span(gone).first(dims.size())), {}};
+  Reduced result{axis_reduction_of(dims, std::span(gone).first(dims.size())), {}};
   for (std::size_t axis = 0; axis < dims.size(); ++axis) {
     if (!gone[axis]) result.dims.push_back(dims[axis]);
     if (gone[axis] && keep) result.dims.push_back(1);

@@ -25,7 +25,7 @@ struct Walk {
   }
 };
 
-struct Folding {
+struct AxisReduction {
   Walk kept, reduced;        // without the last axis
   std::int64_t run = 1;      // contiguous elements reduced to one
   std::int64_t columns = 1;  // contiguous elements kept apart; 1 if run is not
@@ -34,19 +34,19 @@ struct Folding {
 };
 
 // `gone` has an entry for each of `dims`: whether that axis is reduced.
-Folding folding_of(const Dims& dims, std::span<const bool> gone);
+AxisReduction axis_reduction_of(const Dims& dims, std::span<const bool> gone);
 
 inline constexpr std::int64_t kFoldedTogether = 256;  // largest number of columns per call
 
 // Computes all results on many threads. Runs: runs(first, last) computes results [first, last). Columns:
 // columns(from, count, to) reduces `count` adjacent columns; the first starts at element `from`, its result
 // is `to`.
-void fold_in_parallel(const Frame& frame, const Folding& folding,
-                      FunctionRef<std::int64_t, std::int64_t> runs,
-                      FunctionRef<std::int64_t, std::int64_t, std::int64_t> columns);
+void reduce_in_parallel(const Frame& frame, const AxisReduction& folding,
+                        FunctionRef<std::int64_t, std::int64_t> runs,
+                        FunctionRef<std::int64_t, std::int64_t, std::int64_t> columns);
 
 struct Reduced {
-  Folding folding;
+  AxisReduction folding;
   Dims dims;  // of the result
 };
 // For an operator's list of axes; `keep`: reduced axes stay, with size 1.

@@ -89,7 +89,7 @@ Result<void> resize_nearest(Frame& frame, const ResizePlan& plan, Array& out) {
   for (std::size_t i = 0; i < plan.to.size(); ++i) {
     places[i] = TRY(nearest_places(frame, plan.rule, plan.axes[i]));
   }
-  for_moved(out.type(), [&]<class T>(T) { pick_rows<T>(frame, plan, places, out); });
+  for_copied(out.type(), [&]<class T>(T) { pick_rows<T>(frame, plan, places, out); });
   return extrapolate(frame, plan, out);
 }
 

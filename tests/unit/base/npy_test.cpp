@@ -57,8 +57,8 @@ TEST(Npy, ConvertsColumnMajorToRowMajor) {
 }
 
 TEST(Npy, ReadsHalfPrecisionExactly) {
-  const std::string halves("\x00\x3C\x01\x00\xFF\x7B\x00\x80\x00\xFC", 10);
-  const auto x = floats(npy(header("<f2", "(5,)"), halves));
+  const std::string float16s("\x00\x3C\x01\x00\xFF\x7B\x00\x80\x00\xFC", 10);
+  const auto x = floats(npy(header("<f2", "(5,)"), float16s));
   EXPECT_EQ(x[0], 1.0f);
   EXPECT_EQ(x[1], 0x1p-24f);
   EXPECT_EQ(x[2], 65504.0f);

@@ -65,12 +65,12 @@ struct ConvState {
               static_cast<std::uint8_t>(std::min(std::max(code, 0.0F), 255.0F));
         });
   }
-  WholeProduct product() {
-    WholeProduct made{.m = sizes.batch * output_size(sizes.window),
-                      .n = sizes.out_channels,
-                      .c = y.data(),
-                      .c_stride = sizes.out_channels};
-    made.epilogue = {.type = WholeResult::uint8,
+  IntegerGemmWork product() {
+    IntegerGemmWork made{.m = sizes.batch * output_size(sizes.window),
+                         .n = sizes.out_channels,
+                         .c = y.data(),
+                         .c_stride = sizes.out_channels};
+    made.epilogue = {.type = IntegerResult::uint8,
                      .bias = {bias.data(), 0, 1},
                      .scale = {multiplier.data(), 0, 1},
                      .zero_point = 3,
@@ -101,26 +101,26 @@ struct WindowState final : ConvState {
       const std::int64_t k = t / side * runs.even_length() + t % side * s.in + c;
       b[at(k * s.out + o)] = static_cast<std::int8_t>(w[at(i)]);
     }
-    packed = std::make_unique<PackedWholes>(WholeView{Whole::int8, b.data(), s.out, 1}, runs.depth(), s.out,
-                                            Spread<std::int32_t>{});
+    packed = std::make_unique<PackedIntegers>(IntegerView{IntegerType::int8, b.data(), s.out, 1},
+                                              runs.depth(), s.out, Spread<std::int32_t>{});
   }
   void run(ThreadPool& pool) override {
     const ConvRuns runs{sizes};
-    runs.lay_out(Whole::uint8, x.data(), true, kZero, image.data(), pool);
-    WholeProduct work = product();
+    runs.lay_out(IntegerType::uint8, x.data(), true, kZero, image.data(), pool);
+    IntegerGemmWork work = product();
     work.k = runs.depth();
     work.b = packed.get();
     if constexpr (sizeof(T) == 1) {
-      work.a.type = Whole::uint8;
+      work.a.type = IntegerType::uint8;
       work.a_zero = {&zero, 0, 0};
       dot4_conv(runs, image.data(), work, pool);
     } else {
-      conv_whole(runs, image.data(), work, pool);
+      conv_int16(runs, image.data(), work, pool);
     }
   }
   const std::int32_t zero = kZero;
   std::vector<T> image;
-  std::unique_ptr<PackedWholes> packed;
+  std::unique_ptr<PackedIntegers> packed;
 };
 
 struct WinogradState final : ConvState {
@@ -131,7 +131,7 @@ struct WinogradState final : ConvState {
         weights(sizes, w.data()) {}
   void run(ThreadPool& pool) override {
     const ConvRuns runs{even};
-    runs.lay_out(Whole::uint8, x.data(), true, kZero, image.data(), pool);
+    runs.lay_out(IntegerType::uint8, x.data(), true, kZero, image.data(), pool);
     conv_winograd(runs, image.data(), weights, product(), pool);
   }
   ConvSizes even;
@@ -157,18 +157,18 @@ struct DepthwiseState final : ConvState {
     }
   }
   void run(ThreadPool&) override {
-    const DepthwiseWhole work{.sizes = sizes,
-                              .weights = weights.data(),
-                              .bias = slot_bias.data(),
-                              .multiplier = slot_multiplier.data(),
-                              .addend = nullptr,
-                              .x_type = Whole::uint8,
-                              .result = WholeResult::uint8,
-                              .x_zero = kZero,
-                              .y_zero = 3,
-                              .x = x.data(),
-                              .y = y.data()};
-    depthwise_whole(work, 0, sizes.batch * sizes.window[1].output);
+    const IntegerDepthwise work{.sizes = sizes,
+                                .weights = weights.data(),
+                                .bias = slot_bias.data(),
+                                .multiplier = slot_multiplier.data(),
+                                .addend = nullptr,
+                                .x_type = IntegerType::uint8,
+                                .result = IntegerResult::uint8,
+                                .x_zero = kZero,
+                                .y_zero = 3,
+                                .x = x.data(),
+                                .y = y.data()};
+    depthwise_integer(work, 0, sizes.batch * sizes.window[1].output);
   }
   std::vector<std::int16_t> weights;
   std::vector<std::int32_t> slot_bias;

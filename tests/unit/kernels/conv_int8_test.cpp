@@ -16,7 +16,7 @@ namespace {
 
 constexpr unsigned kSeed = 20261116;
 
-class WholeConvOnEveryTarget : public OnEveryPath {
+class IntegerConvOnEveryTarget : public OnEveryPath {
  protected:
   std::mt19937 random_{kSeed};
   ThreadPool pool_{2};
@@ -55,7 +55,7 @@ ConvSizes sizes_of(const Shape& s) {
 // The data of a convolution; extreme values make sums as large as possible.
 struct Case {
   ConvSizes sizes;
-  Whole x_type;
+  IntegerType x_type;
   bool x_signed;
   std::int32_t x_zero;
   std::vector<std::uint8_t> x;  // channels-last; the bytes of its values
@@ -64,9 +64,9 @@ struct Case {
   std::vector<float> multiplier;
 
   Case(const ConvSizes& of, bool is_signed, std::int32_t largest, bool extreme, std::mt19937& random)
-      : Case(of, is_signed ? Whole::int8 : Whole::uint8, largest, extreme, random) {}
-  Case(const ConvSizes& of, Whole type, std::int32_t largest, bool extreme, std::mt19937& random)
-      : sizes(of), x_type(type), x_signed(type == Whole::int8 || type == Whole::int16) {
+      : Case(of, is_signed ? IntegerType::int8 : IntegerType::uint8, largest, extreme, random) {}
+  Case(const ConvSizes& of, IntegerType type, std::int32_t largest, bool extreme, std::mt19937& random)
+      : sizes(of), x_type(type), x_signed(type == IntegerType::int8 || type == IntegerType::int16) {
     const std::int64_t bytes = bytes_of(type);
     const std::int32_t highest = (1 << (8 * bytes)) - 1;
     x_zero = x_signed ? -highest / 2 - 1 : highest;
@@ -139,11 +139,11 @@ struct Case {
 };
 
 template <class Y>
-WholeResult result_of() {
-  if (std::is_same_v<Y, std::int32_t>) return WholeResult::int32;
-  if (std::is_same_v<Y, float>) return WholeResult::float32;
-  if (sizeof(Y) == 2) return std::is_signed_v<Y> ? WholeResult::int16 : WholeResult::uint16;
-  return std::is_signed_v<Y> ? WholeResult::int8 : WholeResult::uint8;
+IntegerResult result_of() {
+  if (std::is_same_v<Y, std::int32_t>) return IntegerResult::int32;
+  if (std::is_same_v<Y, float>) return IntegerResult::float32;
+  if (sizeof(Y) == 2) return std::is_signed_v<Y> ? IntegerResult::int16 : IntegerResult::uint16;
+  return std::is_signed_v<Y> ? IntegerResult::int8 : IntegerResult::uint8;
 }
 
 template <class Y>
@@ -154,7 +154,7 @@ void check_depthwise(const Case& test, int parts = 1) {
   std::vector<std::int16_t> weights(at(blocks.slots() * 2 * pairs)), upper(weights.size());
   std::vector<std::int32_t> bias(at(blocks.slots()));
   std::vector<double> wide_bias(bias.size());
-  const std::int32_t left_zero = test.x_type == Whole::uint16 ? test.x_zero - 32768 : test.x_zero;
+  const std::int32_t left_zero = test.x_type == IntegerType::uint16 ? test.x_zero - 32768 : test.x_zero;
   std::vector<float> multiplier(at(blocks.slots())), addend(at(blocks.slots()));
   for (std::int64_t slot = 0; slot < blocks.slots(); ++slot) {
     const std::int64_t c = blocks.channel(slot);
@@ -164,8 +164,8 @@ void check_depthwise(const Case& test, int parts = 1) {
       const std::int64_t pair = (slot / 16 * pairs + t / 2) * 16 + slot % 16;
       const std::int32_t weight = test.w[at(c * taps + t)];
       weights[at(pair * 2 + t % 2)] =
-          static_cast<std::int16_t>(parts == 1 ? weight : DepthwiseWhole::lower_part(weight));
-      upper[at(pair * 2 + t % 2)] = static_cast<std::int16_t>(DepthwiseWhole::upper_part(weight));
+          static_cast<std::int16_t>(parts == 1 ? weight : IntegerDepthwise::lower_part(weight));
+      upper[at(pair * 2 + t % 2)] = static_cast<std::int16_t>(IntegerDepthwise::upper_part(weight));
       sum += weight;
     }
     const double exact = test.bias[at(c)] - static_cast<double>(left_zero) * sum;
@@ -176,21 +176,21 @@ void check_depthwise(const Case& test, int parts = 1) {
   }
   const std::int64_t rows = sizes.batch * sizes.window[1].output;
   std::vector<Y> y(at(rows * sizes.window[2].output * sizes.out_channels));
-  const DepthwiseWhole work{.sizes = sizes,
-                            .weights = weights.data(),
-                            .bias = bias.data(),
-                            .multiplier = multiplier.data(),
-                            .addend = addend.data(),
-                            .x_type = test.x_type,
-                            .result = result_of<Y>(),
-                            .x_zero = test.x_zero,
-                            .y_zero = 3,
-                            .x = test.x.data(),
-                            .y = y.data(),
-                            .upper = parts == 2 ? upper.data() : nullptr,
-                            .wide_bias = wide_bias.data()};
-  depthwise_whole(work, 0, rows / 2);
-  depthwise_whole(work, rows / 2, rows);
+  const IntegerDepthwise work{.sizes = sizes,
+                              .weights = weights.data(),
+                              .bias = bias.data(),
+                              .multiplier = multiplier.data(),
+                              .addend = addend.data(),
+                              .x_type = test.x_type,
+                              .result = result_of<Y>(),
+                              .x_zero = test.x_zero,
+                              .y_zero = 3,
+                              .x = test.x.data(),
+                              .y = y.data(),
+                              .upper = parts == 2 ? upper.data() : nullptr,
+                              .wide_bias = wide_bias.data()};
+  depthwise_integer(work, 0, rows / 2);
+  depthwise_integer(work, rows / 2, rows);
   test.check(y, 3);
 }
 
@@ -202,24 +202,24 @@ std::vector<Shape> depthwise_shapes(std::int64_t c) {
 }
 constexpr std::int64_t kDepthwiseChannels[] = {1, 2, 4, 8, 15, 16, 17, 32, 40};
 
-TEST_P(WholeConvOnEveryTarget, SixteenBitDepthwiseEqualsNaiveLoops) {
+TEST_P(IntegerConvOnEveryTarget, SixteenBitDepthwiseEqualsNaiveLoops) {
   for (const std::int64_t c : kDepthwiseChannels) {
     for (const Shape& s : depthwise_shapes(c)) {
       SCOPED_TRACE(::testing::Message() << s);
       for (const bool extreme : {false, true}) {
-        check_depthwise<std::int16_t>({sizes_of(s), Whole::int16, 127, extreme, random_});
-        check_depthwise<std::uint16_t>({sizes_of(s), Whole::uint16, 127, extreme, random_});
-        check_depthwise<std::int8_t>({sizes_of(s), Whole::uint16, 127, extreme, random_});
-        check_depthwise<std::int16_t>({sizes_of(s), Whole::uint8, 255, extreme, random_});
-        check_depthwise<std::int16_t>({sizes_of(s), Whole::uint16, 32767, extreme, random_}, 2);
-        check_depthwise<std::uint16_t>({sizes_of(s), Whole::int16, 32767, extreme, random_}, 2);
+        check_depthwise<std::int16_t>({sizes_of(s), IntegerType::int16, 127, extreme, random_});
+        check_depthwise<std::uint16_t>({sizes_of(s), IntegerType::uint16, 127, extreme, random_});
+        check_depthwise<std::int8_t>({sizes_of(s), IntegerType::uint16, 127, extreme, random_});
+        check_depthwise<std::int16_t>({sizes_of(s), IntegerType::uint8, 255, extreme, random_});
+        check_depthwise<std::int16_t>({sizes_of(s), IntegerType::uint16, 32767, extreme, random_}, 2);
+        check_depthwise<std::uint16_t>({sizes_of(s), IntegerType::int16, 32767, extreme, random_}, 2);
       }
       if (HasFatalFailure()) return;
     }
   }
 }
 
-TEST_P(WholeConvOnEveryTarget, EightBitDepthwiseEqualsNaiveLoops) {
+TEST_P(IntegerConvOnEveryTarget, EightBitDepthwiseEqualsNaiveLoops) {
   for (const std::int64_t c : kDepthwiseChannels) {
     std::vector<Shape> shapes = depthwise_shapes(c);
     shapes.push_back({1, c, c, c, 16, 17, 16, 1, 1, 0, 0});
@@ -238,13 +238,13 @@ TEST_P(WholeConvOnEveryTarget, EightBitDepthwiseEqualsNaiveLoops) {
 
 // Destination and type of the results.
 template <class Y>
-WholeProduct product_of(const Case& test, std::vector<Y>& y) {
+IntegerGemmWork product_of(const Case& test, std::vector<Y>& y) {
   const ConvSizes& sizes = test.sizes;
-  WholeProduct product{.m = sizes.batch * output_size(sizes.window), .n = sizes.out_channels};
+  IntegerGemmWork product{.m = sizes.batch * output_size(sizes.window), .n = sizes.out_channels};
   y.assign(at(product.m * product.n), Y());
   product.c = y.data();
   product.c_stride = sizes.out_channels;
-  product.epilogue = {.type = std::is_signed_v<Y> ? WholeResult::int8 : WholeResult::uint8,
+  product.epilogue = {.type = std::is_signed_v<Y> ? IntegerResult::int8 : IntegerResult::uint8,
                       .bias = {test.bias.data(), 0, 1},
                       .scale = {test.multiplier.data(), 0, 1},
                       .zero_point = 7,
@@ -258,15 +258,15 @@ void check_winograd(const Case& test, ThreadPool& pool) {
   const ConvSizes even = winograd_sizes(test.sizes);
   const ConvRuns runs{even};
   std::vector<std::int16_t> image(at(runs.elements()), -1);
-  runs.lay_out(test.x_signed ? Whole::int8 : Whole::uint8, test.x.data(), true, test.x_zero, image.data(),
-               pool);
+  runs.lay_out(test.x_signed ? IntegerType::int8 : IntegerType::uint8, test.x.data(), true, test.x_zero,
+               image.data(), pool);
   std::vector<Y> y;
-  const WholeProduct product = product_of(test, y);
+  const IntegerGemmWork product = product_of(test, y);
   conv_winograd(runs, image.data(), WinogradWeights(test.sizes, test.w.data()), product, pool);
   test.check(y, 7);
 }
 
-TEST_P(WholeConvOnEveryTarget, WinogradEqualsNaiveLoops) {
+TEST_P(IntegerConvOnEveryTarget, WinogradEqualsNaiveLoops) {
   for (const Shape& s :
        {Shape{1, 16, 16, 1, 12, 11, 3, 1, 1, 1, 1}, Shape{2, 22, 24, 1, 7, 9, 3, 1, 1, 0, 1},
         Shape{1, 40, 17, 1, 15, 31, 3, 1, 1, 2, 2}, Shape{1, 1826, 16, 1, 3, 4, 3, 1, 1, 0, 0}}) {
@@ -294,17 +294,17 @@ void check_conv(const Case& test, bool channels_last, ThreadPool& pool) {
       }
     }
   }
-  const PackedWholes packed({Whole::int8, b.data(), sizes.out_channels, 1}, runs.depth(), sizes.out_channels,
-                            {});
+  const PackedIntegers packed({IntegerType::int8, b.data(), sizes.out_channels, 1}, runs.depth(),
+                              sizes.out_channels, {});
   std::vector<std::uint8_t> x = test.x;
   const std::int64_t space = h.input * w.input;
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(x.size()) && !channels_last; ++i) {
     const std::int64_t n = i / (space * sizes.in_channels), c = i % sizes.in_channels;
     x[at((n * sizes.in_channels + c) * space + i / sizes.in_channels % space)] = test.x[at(i)];
   }
-  const Whole type = test.x_signed ? Whole::int8 : Whole::uint8;
+  const IntegerType type = test.x_signed ? IntegerType::int8 : IntegerType::uint8;
   std::vector<Y> y;
-  WholeProduct product = product_of(test, y);
+  IntegerGemmWork product = product_of(test, y);
   product.k = runs.depth();
   product.b = &packed;
   if (usable(Instructions::avx512_vnni)) {
@@ -316,12 +316,12 @@ void check_conv(const Case& test, bool channels_last, ThreadPool& pool) {
   } else {
     std::vector<std::int16_t> image(at(runs.elements()), -1);
     runs.lay_out(type, x.data(), channels_last, test.x_zero, image.data(), pool);
-    conv_whole(runs, image.data(), product, pool);
+    conv_int16(runs, image.data(), product, pool);
   }
   test.check(y, 7);
 }
 
-TEST_P(WholeConvOnEveryTarget, ImageConvEqualsNaiveLoops) {
+TEST_P(IntegerConvOnEveryTarget, ImageConvEqualsNaiveLoops) {
   for (const Shape& s : {Shape{1, 3, 8, 1, 9, 11, 3, 2, 1, 1, 1}, Shape{2, 3, 20, 1, 13, 9, 7, 2, 1, 3, 3},
                          Shape{1, 5, 33, 1, 6, 7, 3, 1, 1, 0, 2}, Shape{1, 16, 24, 1, 5, 40, 3, 1, 1, 1, 1},
                          Shape{1, 1, 1, 1, 4, 4, 4, 1, 1, 0, 0}, Shape{1, 8, 17, 1, 7, 5, 1, 2, 1, 0, 0}}) {
@@ -336,13 +336,13 @@ TEST_P(WholeConvOnEveryTarget, ImageConvEqualsNaiveLoops) {
   }
 }
 
-TEST_P(WholeConvOnEveryTarget, SumsOfSixtyThousandExtremeProductsAreExact) {
+TEST_P(IntegerConvOnEveryTarget, SumsOfSixtyThousandExtremeProductsAreExact) {
   const Shape s{1, 6667, 3, 1, 3, 4, 3, 1, 1, 0, 0};
   check_conv<std::uint8_t>({sizes_of(s), false, 128, true, random_}, true, pool_);
   check_conv<std::int8_t>({sizes_of(s), true, 128, true, random_}, true, pool_);
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, WholeConvOnEveryTarget, ::testing::ValuesIn(every_path()), path_name);
+INSTANTIATE_TEST_SUITE_P(Targets, IntegerConvOnEveryTarget, ::testing::ValuesIn(every_path()), path_name);
 
 }  // namespace
 }  // namespace anybit::kernels

@@ -163,7 +163,8 @@ inline KernelCases of(const FloatUnary&, bool large, std::mt19937& random) {
 }
 
 template <class Function>
-KernelCases float_pair_cases(FloatPairs which, bool large, std::mt19937& random, const Function& function) {
+KernelCases float_pair_cases(FloatBinaryRun which, bool large, std::mt19937& random,
+                             const Function& function) {
   return float_cases(
       large, 0, random,
       [which](const std::vector<float>& x, std::vector<float>& y) {
@@ -214,14 +215,14 @@ inline KernelCases of(const ColumnSoftmax&, bool large, std::mt19937& random) {
 }
 
 // A round trip: integers of few bits are exact.
-inline KernelCases of(const HalfConversion&, bool large, std::mt19937& random) {
+inline KernelCases of(const Float16Conversion&, bool large, std::mt19937& random) {
   const auto cases = [&](int most, auto to, auto from) {
     return elements<std::uint16_t, float>(large, [&](ElementState<float>& state, std::int64_t n) {
       const auto x = numbers<float>(n, -most, most, random);
       state.fast = [x, to, from](std::vector<float>& y) {
-        std::vector<std::uint16_t> halves(y.size());
-        to(x.data(), halves.data(), y.size());
-        from(halves.data(), y.data(), y.size());
+        std::vector<std::uint16_t> float16s(y.size());
+        to(x.data(), float16s.data(), y.size());
+        from(float16s.data(), y.data(), y.size());
       };
       state.plain = [x](std::vector<float>& y) { y = x; };
     });

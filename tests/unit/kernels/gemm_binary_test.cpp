@@ -40,7 +40,7 @@ struct Case {
       result += (a[at(row * k + i)] < 0) == negative[at(i * n + column)] ? 1 : -1;
     return result;
   }
-  PackedSigns right() const {
+  PackedBinary right() const {
     return {k, n, [this](std::int64_t row, std::int64_t column) { return negative[at(row * n + column)]; }};
   }
 };
@@ -53,7 +53,7 @@ TEST_P(BinaryProductOnEveryTarget, SumsEqualThoseOfNaiveLoops) {
   for (const auto& [m, k, n] : sizes) {
     Case test(m, k, n);
     test.fill(random);
-    const PackedSigns right = test.right();
+    const PackedBinary right = test.right();
     std::vector<float> c(at(m * (n + 3)), -7.5f);
     multiply({.m = m,
               .a = test.a.data(),
@@ -79,7 +79,7 @@ TEST_P(BinaryProductOnEveryTarget, ThousandsOfAgreementsDoNotOverflow) {
     Case test(5, k, 2);
     for (std::int64_t i = 0; i < k; ++i) test.negative[at(i * 2)] = true;
     std::fill(test.a.begin(), test.a.end(), -1.0f);
-    const PackedSigns right = test.right();
+    const PackedBinary right = test.right();
     std::vector<float> c(10);
     multiply({.m = 5,
               .a = test.a.data(),
@@ -98,7 +98,7 @@ TEST_P(BinaryProductOnEveryTarget, ThousandsOfAgreementsDoNotOverflow) {
 TEST_P(BinaryProductOnEveryTarget, BothZerosAndNanArePositive) {
   Case test(1, 9, 1);
   test.a = {0.0f, -0.0f, std::nanf(""), -std::nanf(""), INFINITY, -INFINITY, 1e-45f, -1e-45f, -0.0f};
-  const PackedSigns right = test.right();
+  const PackedBinary right = test.right();
   float c = 0;
   multiply({.m = 1,
             .a = test.a.data(),
@@ -116,7 +116,7 @@ TEST_P(BinaryProductOnEveryTarget, AppliesScaleAndAddend) {
   Case test(6, 40, 70);
   test.fill(random);
   for (std::size_t i = 0; i < test.factors.size(); ++i) test.factors[i] = static_cast<float>(i % 8);
-  const PackedSigns right = test.right();
+  const PackedBinary right = test.right();
   std::vector<float> c(at(6 * 70)), addend(at(6 * 70));
   for (std::size_t i = 0; i < addend.size(); ++i) addend[i] = static_cast<float>(i);
   for (int way = 0; way < 4; ++way) {
@@ -161,12 +161,12 @@ TEST_P(BinaryProductOnEveryTarget, PaddingAddsNothing) {
     Case test(m, k, n);
     test.fill(random);
     std::vector<std::uint8_t> signs(test.a.size());
-    take_signs(test.a.data(), m * k, signs.data());
+    binarize(test.a.data(), m * k, signs.data());
     for (std::size_t i = 0; i < signs.size(); ++i) {
       if (random() % 4 == 0) signs[i] = static_cast<std::uint8_t>(Sign::none);
     }
     const Bytes rows(signs, k);
-    const PackedSigns right = test.right();
+    const PackedBinary right = test.right();
     std::vector<float> c(at(m * n));
     multiply(
         {.m = m, .rows = &rows, .b = &right, .c = c.data(), .c_stride = n, .factors = test.factors.data()},

@@ -35,7 +35,7 @@ struct FloatState {
         expected(y.size()),
         packed({b.data(), s.n, 1}, s.k, s.n),
         plain({b.data(), s.n, 1}, s.n),
-        right(is_packed ? static_cast<const FloatRight*>(&packed) : &plain) {}
+        right(is_packed ? static_cast<const FloatRhs*>(&packed) : &plain) {}
   void run(ThreadPool& pool) {
     gemm({.m = s.m, .n = s.n, .k = s.k, .a = {a.data(), s.k, 1}, .b = right, .c = y.data(), .c_stride = s.n},
          pool);
@@ -53,7 +53,7 @@ struct FloatState {
   std::vector<float> a, b, y, expected;
   PackedFloats packed;
   PlainFloats plain;
-  const FloatRight* right;
+  const FloatRhs* right;
 };
 
 inline KernelCases of(const FloatGemm&, bool large, std::mt19937& random) {
@@ -69,11 +69,12 @@ inline KernelCases of(const FloatGemm&, bool large, std::mt19937& random) {
 
 template <class A, class B>
 struct IntegerState {
-  static constexpr Whole type_of(std::size_t bytes, bool is_signed) {
-    return bytes == 1 ? (is_signed ? Whole::int8 : Whole::uint8) : (is_signed ? Whole::int16 : Whole::uint16);
+  static constexpr IntegerType type_of(std::size_t bytes, bool is_signed) {
+    return bytes == 1 ? (is_signed ? IntegerType::int8 : IntegerType::uint8)
+                      : (is_signed ? IntegerType::int16 : IntegerType::uint16);
   }
-  static constexpr Whole kA = type_of(sizeof(A), std::is_signed_v<A>),
-                         kB = type_of(sizeof(B), std::is_signed_v<B>);
+  static constexpr IntegerType kA = type_of(sizeof(A), std::is_signed_v<A>),
+                               kB = type_of(sizeof(B), std::is_signed_v<B>);
   using Y = std::int16_t;
 
   IntegerState(Sizes of, bool is_packed, std::mt19937& random)
@@ -86,17 +87,17 @@ struct IntegerState {
         expected(y.size()),
         packed({kB, b.data(), s.n, 1}, s.k, s.n, {}),
         plain({kB, b.data(), s.n, 1}, s.k, s.n, {}),
-        right(is_packed ? static_cast<const WholeRight*>(&packed) : &plain) {}
+        right(is_packed ? static_cast<const IntegerRhs*>(&packed) : &plain) {}
   void run(ThreadPool& pool) {
-    WholeProduct product{.m = s.m,
-                         .n = s.n,
-                         .k = s.k,
-                         .a = {kA, a.data(), s.k, 1},
-                         .b = right,
-                         .c = y.data(),
-                         .c_stride = s.n};
+    IntegerGemmWork product{.m = s.m,
+                            .n = s.n,
+                            .k = s.k,
+                            .a = {kA, a.data(), s.k, 1},
+                            .b = right,
+                            .c = y.data(),
+                            .c_stride = s.n};
     product.a_zero = {&zero, 0, 0};
-    product.epilogue = {.type = WholeResult::int16,
+    product.epilogue = {.type = IntegerResult::int16,
                         .bias = {bias.data(), 0, 1},
                         .scale = {&scale, 0, 0},
                         .zero_point = 3,
@@ -122,9 +123,9 @@ struct IntegerState {
   std::vector<B> b;
   std::vector<std::int32_t> bias;
   std::vector<Y> y, expected;
-  PackedWholes packed;
-  PlainWholes plain;
-  const WholeRight* right;
+  PackedIntegers packed;
+  PlainIntegers plain;
+  const IntegerRhs* right;
 };
 
 inline KernelCases of(const IntegerGemm&, bool large, std::mt19937& random) {
@@ -143,7 +144,7 @@ inline KernelCases of(const IntegerGemm&, bool large, std::mt19937& random) {
   return all;
 }
 
-inline KernelCases of(const WideGemm&, bool large, std::mt19937& random) {
+inline KernelCases of(const Int64Gemm&, bool large, std::mt19937& random) {
   KernelCases all;
   for (const Sizes& s : products(large))
     all.push_back(made(std::make_shared<IntegerState<std::int16_t, std::int16_t>>(s, true, random), s.text(),
@@ -154,9 +155,9 @@ inline KernelCases of(const WideGemm&, bool large, std::mt19937& random) {
 // ---- GEMM by 4-bit weights in blocks of 32
 
 template <class Right>
-struct CodedState {
+struct PackedState {
   static constexpr std::int64_t kBlock = 32;
-  CodedState(Sizes of, std::mt19937& random)
+  PackedState(Sizes of, std::mt19937& random)
       : s(of),
         a(numbers<float>(s.m * s.k, -127, 127, random)),
         codes(numbers<std::uint8_t>(s.k * s.n, 0, 15, random)),
@@ -202,26 +203,26 @@ struct CodedState {
   std::vector<std::uint8_t> codes;
   std::vector<float> table, factors, y, expected;
   std::int64_t blocks = 0;
-  std::unique_ptr<const FloatRight> right;
+  std::unique_ptr<const FloatRhs> right;
 };
 
 template <class Right>
 KernelCases coded(bool large, double tolerance, std::mt19937& random) {
   KernelCases all;
   for (const Sizes& s : products(large)) {
-    auto state = std::make_shared<CodedState<Right>>(s, random);
+    auto state = std::make_shared<PackedState<Right>>(s, random);
     if (!state->right) continue;
     all.push_back(made(std::move(state), s.text(), s.operations()));
     all.back().tolerance = tolerance;
   }
   return all;
 }
-inline KernelCases of(const CodedGemm&, bool large, std::mt19937& random) {
+inline KernelCases of(const PackedGemm&, bool large, std::mt19937& random) {
   return coded<PackedCodes>(large, 0, random);
 }
 // Scales of 127 / 127 are exact; so are sums of integers.
 inline KernelCases of(const DynamicGemm&, bool large, std::mt19937& random) {
-  return coded<RoundedCodes>(large, 0, random);
+  return coded<DynamicInt8Weights>(large, 0, random);
 }
 
 // ---- binary GEMM
@@ -259,7 +260,7 @@ struct BinaryState {
   std::vector<float> a;
   std::vector<std::uint8_t> negative;
   std::vector<float> y, expected, factors;
-  PackedSigns packed;
+  PackedBinary packed;
 };
 
 inline KernelCases of(const BinaryGemm&, bool large, std::mt19937& random) {

@@ -105,11 +105,11 @@ struct Rounded {
   }
 };
 
-std::vector<float> product_of(const RoundedCodes& packed, const Sizes& s, const std::vector<float>& a,
+std::vector<float> product_of(const DynamicInt8Weights& packed, const Sizes& s, const std::vector<float>& a,
                               const std::vector<float>& bias, ThreadPool& pool) {
   const auto m = static_cast<std::int64_t>(a.size()) / s.k;
   std::vector<float> c(at(m * s.n));
-  FloatProduct product{
+  FloatGemmWork product{
       .m = m, .n = s.n, .k = s.k, .a = {a.data(), s.k, 1}, .b = &packed, .c = c.data(), .c_stride = s.n};
   if (!bias.empty()) product.epilogue = {.alpha = 2, .beta = 3, .addend = {bias.data(), 0, 1}};
   gemm(product, pool);
@@ -118,7 +118,7 @@ std::vector<float> product_of(const RoundedCodes& packed, const Sizes& s, const 
 
 void check(const Case& test, const std::vector<float>& a, ThreadPool& pool, std::mt19937& random) {
   const auto [k, n, block] = test.s;
-  const auto packed = RoundedCodes::make(test.matrix);
+  const auto packed = DynamicInt8Weights::make(test.matrix);
   ASSERT_TRUE(packed);
   std::vector<float> bias(at(n));
   for (float& x : bias) x = std::normal_distribution<float>()(random);
@@ -140,14 +140,14 @@ void check(const Case& test, const std::vector<float>& a, ThreadPool& pool, std:
   }
 }
 
-class RoundedCodesOnEveryTarget : public ::testing::TestWithParam<std::int64_t> {
+class DynamicInt8GemmOnEveryTarget : public ::testing::TestWithParam<std::int64_t> {
  protected:
   void SetUp() override { hwy::SetSupportedTargetsForTest(GetParam()); }
   void TearDown() override { hwy::SetSupportedTargetsForTest(0); }
   ThreadPool pool_{2};
 };
 
-TEST_P(RoundedCodesOnEveryTarget, GemmEqualsThatOfTheQuantizedRows) {
+TEST_P(DynamicInt8GemmOnEveryTarget, GemmEqualsThatOfTheQuantizedRows) {
   std::mt19937 random(kSeed);
   std::normal_distribution<float> normal;
   for (const std::vector<float>& table : tables()) {
@@ -169,7 +169,7 @@ TEST_P(RoundedCodesOnEveryTarget, GemmEqualsThatOfTheQuantizedRows) {
 }
 
 // Every product is as large as possible, all with one sign: no partial sum may saturate.
-TEST_P(RoundedCodesOnEveryTarget, ExtremeCodesByExtremeRowsDoNotSaturate) {
+TEST_P(DynamicInt8GemmOnEveryTarget, ExtremeCodesByExtremeRowsDoNotSaturate) {
   std::mt19937 random(kSeed);
   for (const std::vector<float>& table : tables()) {
     for (const Codes which : {Codes::lowest, Codes::highest}) {
@@ -182,11 +182,11 @@ TEST_P(RoundedCodesOnEveryTarget, ExtremeCodesByExtremeRowsDoNotSaturate) {
   }
 }
 
-TEST_P(RoundedCodesOnEveryTarget, ARowDoesNotDependOnOtherRowsOrThreads) {
+TEST_P(DynamicInt8GemmOnEveryTarget, ARowDoesNotDependOnOtherRowsOrThreads) {
   std::mt19937 random(kSeed);
   const Sizes s{1024, 100, 32};
   const Case test(tables()[3], s, Codes::random, false, random);
-  const auto packed = RoundedCodes::make(test.matrix);
+  const auto packed = DynamicInt8Weights::make(test.matrix);
   ASSERT_TRUE(packed);
   std::vector<float> a(at(200 * s.k));
   for (float& x : a) x = std::normal_distribution<float>()(random);
@@ -199,11 +199,11 @@ TEST_P(RoundedCodesOnEveryTarget, ARowDoesNotDependOnOtherRowsOrThreads) {
   }
 }
 
-TEST_P(RoundedCodesOnEveryTarget, TinyRowsAreSmallAndNonFiniteRowsGiveNaN) {
+TEST_P(DynamicInt8GemmOnEveryTarget, TinyRowsAreSmallAndNonFiniteRowsGiveNaN) {
   std::mt19937 random(kSeed);
   const Sizes s{64, 20, 32};
   const Case test(tables()[0], s, Codes::random, false, random);
-  const auto packed = RoundedCodes::make(test.matrix);
+  const auto packed = DynamicInt8Weights::make(test.matrix);
   ASSERT_TRUE(packed);
   for (const float x : {kInfinity, -kInfinity, std::nanf("")}) {
     std::vector<float> a(at(2 * s.k), 1.0f);
@@ -218,11 +218,11 @@ TEST_P(RoundedCodesOnEveryTarget, TinyRowsAreSmallAndNonFiniteRowsGiveNaN) {
 }
 
 // Used by GEMM whose rows of A are not in memory one by one.
-TEST(RoundedCodes, PanelsAreTheWeights) {
+TEST(DynamicInt8Weights, PanelsAreTheWeights) {
   std::mt19937 random(kSeed);
   for (const std::vector<float>& table : tables()) {
     const Case test(table, {75, 20, 24}, Codes::random, false, random);
-    const auto packed = RoundedCodes::make(test.matrix);
+    const auto packed = DynamicInt8Weights::make(test.matrix);
     ASSERT_TRUE(packed);
     std::vector<float> part(at(70 * kPanel));
     const float* got = packed->panel(1, 5, 70, part.data());
@@ -234,12 +234,12 @@ TEST(RoundedCodes, PanelsAreTheWeights) {
   }
 }
 
-TEST(RoundedCodes, OtherCodesAndSmallBlocksStayInFloat) {
+TEST(DynamicInt8Weights, OtherCodesAndSmallBlocksStayInFloat) {
   std::mt19937 random(kSeed);
   const Case wide(minifloats(formats::kE3m2), {64, 16, 32}, Codes::random, false, random);
-  EXPECT_FALSE(RoundedCodes::make(wide.matrix));
+  EXPECT_FALSE(DynamicInt8Weights::make(wide.matrix));
   const Case small(tables()[0], {64, 16, 8}, Codes::random, false, random);
-  EXPECT_FALSE(RoundedCodes::make(small.matrix));
+  EXPECT_FALSE(DynamicInt8Weights::make(small.matrix));
   for (const Case* one : {&wide, &small}) {
     const auto packed = pack_codes(one->matrix, true);
     ASSERT_TRUE(packed);
@@ -247,7 +247,7 @@ TEST(RoundedCodes, OtherCodesAndSmallBlocksStayInFloat) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, RoundedCodesOnEveryTarget,
+INSTANTIATE_TEST_SUITE_P(All, DynamicInt8GemmOnEveryTarget,
                          ::testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
                          [](const auto& about) { return std::string(hwy::TargetName(about.param)); });
 

@@ -94,7 +94,7 @@ struct Case {
   CodeMatrix matrix;
 };
 
-void check(const Case& test, const FloatRight& packed, ThreadPool& pool, std::mt19937& random) {
+void check(const Case& test, const FloatRhs& packed, ThreadPool& pool, std::mt19937& random) {
   const auto [k, n, block] = test.s;
   const PackedFloats floats({test.weights.data(), 1, k}, k, n);
   std::normal_distribution<float> normal;
@@ -102,7 +102,7 @@ void check(const Case& test, const FloatRight& packed, ThreadPool& pool, std::mt
     std::vector<float> a(at(m * k)), bias(at(n)), got(at(m * n)), wanted(at(m * n));
     for (float& x : a) x = normal(random);
     for (float& x : bias) x = normal(random);
-    FloatProduct product{
+    FloatGemmWork product{
         .m = m, .n = n, .k = k, .a = {a.data(), k, 1}, .b = &packed, .c = got.data(), .c_stride = n};
     product.epilogue = {.alpha = 2, .beta = 3, .addend = {bias.data(), 0, 1}};
     gemm(product, pool);
@@ -148,7 +148,7 @@ TEST_P(PackedCodesOnEveryPath, HugeTinyAndNonFiniteValuesEqualFloatGemm) {
   const PackedFloats floats({test.weights.data(), 1, 64}, 64, 16);
   for (const float size : {1e34f, 1e-40f, std::numeric_limits<float>::infinity(), std::nanf(""), 0.0f}) {
     std::vector<float> a(64, size), got(16), wanted(16);
-    FloatProduct product{
+    FloatGemmWork product{
         .m = 1, .n = 16, .k = 64, .a = {a.data(), 64, 1}, .b = packed.get(), .c = got.data(), .c_stride = 16};
     gemm(product, pool_);
     product.b = &floats;
@@ -223,13 +223,13 @@ void check_format(const TensorCodec& codec, bool transposed) {
   ASSERT_TRUE(packed);
   std::vector<float> got(at(2 * kColumns)), wanted(got.size());
   const PlainFloats plain({decoded.data(), transposed ? 1 : kColumns, transposed ? kRows : 1}, kColumns);
-  FloatProduct product{.m = 2,
-                       .n = kColumns,
-                       .k = kRows,
-                       .a = {a.data(), kRows, 1},
-                       .b = packed.get(),
-                       .c = got.data(),
-                       .c_stride = kColumns};
+  FloatGemmWork product{.m = 2,
+                        .n = kColumns,
+                        .k = kRows,
+                        .a = {a.data(), kRows, 1},
+                        .b = packed.get(),
+                        .c = got.data(),
+                        .c_stride = kColumns};
   gemm(product, pool);
   product.b = &plain;
   product.c = wanted.data();

@@ -61,8 +61,8 @@ void check_floats(const FloatCase& test, bool ta, bool tb, bool packed, ThreadPo
   const PackedFloats ahead(b, k, n);
   const PlainFloats plain(b, n);
   std::vector<float> c(at(m * (n + 3)), -7.0f);
-  FloatProduct product{.m = m, .n = n, .k = k, .a = a, .c = c.data(), .c_stride = n + 3};
-  product.b = packed ? static_cast<const FloatRight*>(&ahead) : &plain;
+  FloatGemmWork product{.m = m, .n = n, .k = k, .a = a, .c = c.data(), .c_stride = n + 3};
+  product.b = packed ? static_cast<const FloatRhs*>(&ahead) : &plain;
   product.epilogue = {
       .alpha = 2, .beta = 3, .addend = {test.bias.data(), 0, 1}, .low = -50.0f, .high = 1000.0f};
   gemm(product, pool);
@@ -112,7 +112,7 @@ TEST_P(GemmOnEveryTarget, FloatRowsDoNotDependOnOtherRowsOrThreads) {
   for (float& x : a) x = normal(random);
   for (float& x : b) x = normal(random);
   const PackedFloats right({b.data(), n, 1}, k, n);
-  FloatProduct product{
+  FloatGemmWork product{
       .m = m, .n = n, .k = k, .a = {a.data(), k, 1}, .b = &right, .c = all.data(), .c_stride = n};
   gemm(product, pool_);
   ThreadPool alone(1);
@@ -145,14 +145,20 @@ TEST_P(GemmOnEveryTarget, ClampKeepsNan) {
 // ---- Integers
 
 struct Numbers {
-  Whole type = Whole::int8;
+  IntegerType type = IntegerType::int8;
   std::vector<std::int32_t> values;
   std::vector<std::byte> memory;
 
-  Numbers(Whole of, std::int64_t count) : type(of), values(at(count)), memory(at(count * bytes_of(of))) {}
-  std::int32_t low() const { return type == Whole::int8 ? -128 : type == Whole::int16 ? -32768 : 0; }
+  Numbers(IntegerType of, std::int64_t count)
+      : type(of), values(at(count)), memory(at(count * bytes_of(of))) {}
+  std::int32_t low() const {
+    return type == IntegerType::int8 ? -128 : type == IntegerType::int16 ? -32768 : 0;
+  }
   std::int32_t high() const {
-    return type == Whole::int8 ? 127 : type == Whole::uint8 ? 255 : type == Whole::int16 ? 32767 : 65535;
+    return type == IntegerType::int8    ? 127
+           : type == IntegerType::uint8 ? 255
+           : type == IntegerType::int16 ? 32767
+                                        : 65535;
   }
   void set(std::int64_t i, std::int32_t value) {
     values[at(i)] = value;
@@ -170,13 +176,14 @@ struct Numbers {
   }
 };
 
-constexpr Whole kWholes[] = {Whole::int8, Whole::uint8, Whole::int16, Whole::uint16};
+constexpr IntegerType kIntegerTypes[] = {IntegerType::int8, IntegerType::uint8, IntegerType::int16,
+                                         IntegerType::uint16};
 
-struct WholeCase {
+struct IntegerCase {
   Sizes s;
   Numbers a, b;
   std::vector<std::int32_t> a_zeros, b_zeros, bias;
-  WholeCase(Sizes sizes, Whole of_a, Whole of_b)
+  IntegerCase(Sizes sizes, IntegerType of_a, IntegerType of_b)
       : s(sizes), a(of_a, s.m * s.k), b(of_b, s.k * s.n), a_zeros(at(s.m)), b_zeros(at(s.n)), bias(at(s.n)) {}
   void fill(std::mt19937& random) {
     a.fill(random);
@@ -193,14 +200,14 @@ struct WholeCase {
     }
     return result;
   }
-  WholeView left() const { return {a.type, a.memory.data(), s.k, 1}; }
-  WholeView right() const { return {b.type, b.memory.data(), s.n, 1}; }
+  IntegerView left() const { return {a.type, a.memory.data(), s.k, 1}; }
+  IntegerView right() const { return {b.type, b.memory.data(), s.n, 1}; }
 };
 
 // The same rows through a RowSource.
 class Copier final : public RowSource {
  public:
-  explicit Copier(const WholeCase& test) : test_(test) {}
+  explicit Copier(const IntegerCase& test) : test_(test) {}
   void read(std::int64_t row, std::int64_t rows, std::int64_t k, std::int64_t count, void* to,
             std::int64_t stride) const override {
     const std::int64_t width = bytes_of(test_.a.type);
@@ -211,23 +218,23 @@ class Copier final : public RowSource {
   }
 
  private:
-  const WholeCase& test_;
+  const IntegerCase& test_;
 };
 
 template <class T>
-std::vector<T> product_of(const WholeCase& test, bool packed, bool source, const WholeEpilogue& epilogue,
+std::vector<T> product_of(const IntegerCase& test, bool packed, bool source, const IntegerEpilogue& epilogue,
                           ThreadPool& pool) {
   const auto [m, k, n] = test.s;
   std::vector<T> c(at(m * n));
   const Spread<std::int32_t> zeros{test.b_zeros.data(), 0, 1};
-  const PackedWholes ahead(test.right(), k, n, zeros);
-  const PlainWholes plain(test.right(), k, n, zeros);
+  const PackedIntegers ahead(test.right(), k, n, zeros);
+  const PlainIntegers plain(test.right(), k, n, zeros);
   const Copier copier(test);
-  WholeProduct product{
+  IntegerGemmWork product{
       .m = m, .n = n, .k = k, .a = test.left(), .c = c.data(), .c_stride = n, .epilogue = epilogue};
   product.rows = source ? &copier : nullptr;
   product.a_zero = {test.a_zeros.data(), bytes_of(test.a.type) == 1 ? 1 : 0, 0};
-  product.b = packed ? static_cast<const WholeRight*>(&ahead) : &plain;
+  product.b = packed ? static_cast<const IntegerRhs*>(&ahead) : &plain;
   product.epilogue.bias = {test.bias.data(), 0, 1};
   gemm(product, pool);
   return c;
@@ -237,7 +244,7 @@ TEST_P(GemmOnEveryTarget, IntegerGemmIsExactForEveryTypeAndZeroPoint) {
   std::mt19937 random(kSeed);
   for (const Sizes& s : kSizes) {
     for (int way = 0; way < 16; ++way) {
-      WholeCase test(s, kWholes[way % 4], kWholes[way / 4]);
+      IntegerCase test(s, kIntegerTypes[way % 4], kIntegerTypes[way / 4]);
       test.fill(random);
       for (int how = 0; how < 4; ++how) {
         const auto c = product_of<std::int32_t>(test, how & 1, how & 2, {}, pool_);
@@ -251,7 +258,7 @@ TEST_P(GemmOnEveryTarget, IntegerGemmIsExactForEveryTypeAndZeroPoint) {
 }
 
 template <class T>
-void check_codes(const WholeCase& test, WholeResult type, float scale, ThreadPool& pool) {
+void check_codes(const IntegerCase& test, IntegerResult type, float scale, ThreadPool& pool) {
   const std::int32_t zero = std::is_signed_v<T> ? -3 : 100, low = std::numeric_limits<T>::min() + 1,
                      high = std::numeric_limits<T>::max();
   for (int how = 0; how < 4; ++how) {
@@ -271,13 +278,13 @@ TEST_P(GemmOnEveryTarget, RequantizationIsOneConversionOneMultiplicationOneRound
   std::mt19937 random(kSeed);
   for (const Sizes& s : {kSizes[1], kSizes[5], kSizes[7], kSizes[9]}) {
     for (int way = 0; way < 16; ++way) {
-      WholeCase test(s, kWholes[way % 4], kWholes[way / 4]);
+      IntegerCase test(s, kIntegerTypes[way % 4], kIntegerTypes[way / 4]);
       test.fill(random);
       const float wide = way % 4 >= 2 || way / 4 >= 2 ? 0x1p-20f : 0x1p-9f;
-      check_codes<std::int8_t>(test, WholeResult::int8, wide, pool_);
-      check_codes<std::uint8_t>(test, WholeResult::uint8, wide, pool_);
-      check_codes<std::int16_t>(test, WholeResult::int16, wide * 100, pool_);
-      check_codes<std::uint16_t>(test, WholeResult::uint16, wide * 100, pool_);
+      check_codes<std::int8_t>(test, IntegerResult::int8, wide, pool_);
+      check_codes<std::uint8_t>(test, IntegerResult::uint8, wide, pool_);
+      check_codes<std::int16_t>(test, IntegerResult::int16, wide * 100, pool_);
+      check_codes<std::uint16_t>(test, IntegerResult::uint16, wide * 100, pool_);
       if (HasFatalFailure()) return;
     }
   }
@@ -286,26 +293,31 @@ TEST_P(GemmOnEveryTarget, RequantizationIsOneConversionOneMultiplicationOneRound
 // The largest possible products, as many as fit 32 bits and more.
 TEST_P(GemmOnEveryTarget, ExtremeValuesNeitherSaturateNorOverflow) {
   const struct {
-    Whole a, b;
+    IntegerType a, b;
     std::int32_t x, y, za, zb;
-  } cases[] = {
-      {Whole::uint8, Whole::int8, 255, 127, 0, 0},       {Whole::int8, Whole::int8, -128, -128, 0, 0},
-      {Whole::uint8, Whole::int8, 255, -128, 0, 0},      {Whole::uint8, Whole::uint8, 255, 255, 0, 0},
-      {Whole::int8, Whole::int8, -128, -128, 127, 127},  {Whole::uint8, Whole::uint8, 0, 0, 255, 255},
-      {Whole::int16, Whole::int8, -32768, 127, 0, 0},    {Whole::int16, Whole::int8, 32767, -127, -1, 0},
-      {Whole::int16, Whole::int8, -32768, -128, 0, 0},   {Whole::int16, Whole::int16, -32768, -32768, 0, 0},
-      {Whole::uint16, Whole::int8, 65535, -128, 0, 127}, {Whole::uint16, Whole::uint16, 65535, 65535, 0, 0}};
+  } cases[] = {{IntegerType::uint8, IntegerType::int8, 255, 127, 0, 0},
+               {IntegerType::int8, IntegerType::int8, -128, -128, 0, 0},
+               {IntegerType::uint8, IntegerType::int8, 255, -128, 0, 0},
+               {IntegerType::uint8, IntegerType::uint8, 255, 255, 0, 0},
+               {IntegerType::int8, IntegerType::int8, -128, -128, 127, 127},
+               {IntegerType::uint8, IntegerType::uint8, 0, 0, 255, 255},
+               {IntegerType::int16, IntegerType::int8, -32768, 127, 0, 0},
+               {IntegerType::int16, IntegerType::int8, 32767, -127, -1, 0},
+               {IntegerType::int16, IntegerType::int8, -32768, -128, 0, 0},
+               {IntegerType::int16, IntegerType::int16, -32768, -32768, 0, 0},
+               {IntegerType::uint16, IntegerType::int8, 65535, -128, 0, 127},
+               {IntegerType::uint16, IntegerType::uint16, 65535, 65535, 0, 0}};
   for (const auto& one : cases) {
     for (const std::int64_t k : {256, 516, 517, 33025, 60000}) {
       for (const auto& [m, packed] : {std::pair{1, true}, {7, false}, {7, true}}) {
-        WholeCase test({m, k, 3}, one.a, one.b);
+        IntegerCase test({m, k, 3}, one.a, one.b);
         for (std::int64_t i = 0; i < m * k; ++i) test.a.set(i, one.x);
         for (std::int64_t i = 0; i < k * 3; ++i) test.b.set(i, one.y);
         std::fill(test.a_zeros.begin(), test.a_zeros.end(), one.za);
         std::fill(test.b_zeros.begin(), test.b_zeros.end(), one.zb);
         const float scale = 1;
         const auto real = product_of<float>(test, packed, false,
-                                            {.type = WholeResult::float32, .scale = {&scale, 0, 0}}, pool_);
+                                            {.type = IntegerResult::float32, .scale = {&scale, 0, 0}}, pool_);
         const auto whole = product_of<std::int32_t>(test, packed, false, {}, pool_);
         const std::int64_t sum = k * std::int64_t{one.x - one.za} * (one.y - one.zb);
         for (std::size_t i = 0; i < real.size(); ++i) {

@@ -87,7 +87,7 @@ TEST(KernelList, PicksTheFittingKernelWithTheMostRecentInstructions) {
   float out[64 * 64];
   ThreadPool pool(1);
   const PackedFloats right({ones, 64, 1}, 64, 64);
-  const FloatProduct product{
+  const FloatGemmWork product{
       .m = 64, .n = 64, .k = 64, .a = {ones, 64, 1}, .b = &right, .c = out, .c_stride = 64};
   for (const Descriptor* one : table()) {
     const auto* kernel = std::get_if<FloatGemm>(&one->kernel);

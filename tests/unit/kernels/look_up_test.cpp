@@ -47,7 +47,7 @@ void check_turned(std::int64_t rows, std::int64_t columns) {
           from[static_cast<std::size_t>(r * from_stride + c)];
     }
   }
-  turn_over(rows, columns, from.data(), from_stride, to.data(), to_stride);
+  transpose_tiles(rows, columns, from.data(), from_stride, to.data(), to_stride);
   EXPECT_EQ(to, expected) << rows << " x " << columns << ", seed " << kSeed;
 }
 

@@ -15,14 +15,14 @@ namespace {
 
 constexpr unsigned kSeed = 20261117;
 
-class HalvesOnEveryTarget : public ::testing::TestWithParam<std::int64_t> {
+class Float16OnEveryTarget : public ::testing::TestWithParam<std::int64_t> {
  protected:
   void SetUp() override { hwy::SetSupportedTargetsForTest(GetParam()); }
   void TearDown() override { hwy::SetSupportedTargetsForTest(0); }
 };
 
 template <class Half>
-std::vector<Half> all_halves() {
+std::vector<Half> all_float16() {
   std::vector<Half> all(65536);
   for (std::size_t i = 0; i < all.size(); ++i) all[i].bits = static_cast<std::uint16_t>(i);
   return all;
@@ -30,10 +30,10 @@ std::vector<Half> all_halves() {
 
 // Every half, its neighbours, the midpoint to the next half with its neighbours, and random bits.
 template <class Half>
-std::vector<float> telling_floats() {
+std::vector<float> critical_floats() {
   std::mt19937 random(kSeed);
   std::vector<float> values;
-  for (const Half half : all_halves<Half>()) {
+  for (const Half half : all_float16<Half>()) {
     const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(half));
     const std::uint32_t middle = std::is_same_v<Half, Float16> ? 0x1000 : 0x8000;
     for (const std::uint32_t near : {bits, bits + 1, bits - 1, bits + middle, bits + middle + 1,
@@ -48,14 +48,14 @@ std::vector<float> telling_floats() {
 
 template <class Half>
 void check_both_ways(ElementType type) {
-  const std::vector<float> values = telling_floats<Half>();
-  std::vector<Half> halves(values.size());
+  const std::vector<float> values = critical_floats<Half>();
+  std::vector<Half> float16s(values.size());
   ASSERT_TRUE(convert(ElementType::float32, reinterpret_cast<const std::byte*>(values.data()), type,
-                      reinterpret_cast<std::byte*>(halves.data()), std::ssize(values)));
+                      reinterpret_cast<std::byte*>(float16s.data()), std::ssize(values)));
   for (std::size_t i = 0; i < values.size(); ++i)
-    ASSERT_EQ(halves[i].bits, Half(values[i]).bits)
+    ASSERT_EQ(float16s[i].bits, Half(values[i]).bits)
         << std::bit_cast<std::uint32_t>(values[i]) << ", seed " << kSeed;
-  const std::vector<Half> all = all_halves<Half>();
+  const std::vector<Half> all = all_float16<Half>();
   std::vector<float> wide(all.size());
   ASSERT_TRUE(convert(type, reinterpret_cast<const std::byte*>(all.data()), ElementType::float32,
                       reinterpret_cast<std::byte*>(wide.data()), std::ssize(all)));
@@ -64,12 +64,12 @@ void check_both_ways(ElementType type) {
         << i;
 }
 
-TEST_P(HalvesOnEveryTarget, MatchTheScalarConversion) {
+TEST_P(Float16OnEveryTarget, MatchTheScalarConversion) {
   check_both_ways<Float16>(ElementType::float16);
   check_both_ways<BFloat16>(ElementType::bfloat16);
 }
 
-INSTANTIATE_TEST_SUITE_P(Convert, HalvesOnEveryTarget,
+INSTANTIATE_TEST_SUITE_P(Convert, Float16OnEveryTarget,
                          ::testing::ValuesIn(hwy::SupportedAndGeneratedTargets()));
 
 }  // namespace

@@ -15,12 +15,12 @@
 namespace anybit::ops {
 namespace {
 
+using testing::CallPaths;
 using testing::Chance;
 using testing::Contents;
 using testing::difference;
 using testing::Given;
 using testing::Maker;
-using testing::Meeting;
 using testing::RandomCall;
 
 std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
@@ -165,7 +165,7 @@ class Search {
   }
 
   // Another float type for one input is rejected, or read correctly.
-  void check_types(const RandomCall& call, Meeting& meeting, const std::vector<Datum>& ran) {
+  void check_types(const RandomCall& call, CallPaths& meeting, const std::vector<Datum>& ran) {
     for (const Given& one : call.inputs) {
       if (one.contents == Contents::extremes || one.contents == Contents::bytes) return;
     }
@@ -198,7 +198,7 @@ class Search {
     static const bool traced = from_environment("ANYBIT_TRACE", 0) != 0;
     if (traced) std::cerr << op_.domain << ":" << op_.name << "-" << version_ << to_string(call) << std::endl;
     ++counts.calls;
-    Meeting meeting(op_, version_, call, asked_);
+    CallPaths meeting(op_, version_, call, asked_);
     const auto inference = meeting.infer();
     const auto ran = meeting.run(true);
     const auto folded = meeting.run(false);

@@ -120,7 +120,7 @@ inline Array array_of(const Given& given) {
   fill(plain, given);
   if (given.layout == Layout::plain) return plain;
   Array other = exact_array(given.type, dims, given.layout).value();
-  relay(plain, other);
+  convert_layout(plain, other);
   return other;
 }
 

@@ -9,8 +9,8 @@
 namespace anybit::ops {
 namespace {
 
-TEST(Remembered, FindsAKeptValue) {
-  const Remembered<int, std::string> some;
+TEST(LruCache, FindsAKeptValue) {
+  const LruCache<int, std::string> some;
   EXPECT_EQ(some.find(1), nullptr);
   EXPECT_EQ(*some.keep(1, "one"), "one");
   EXPECT_EQ(*some.find(1), "one");
@@ -18,9 +18,9 @@ TEST(Remembered, FindsAKeptValue) {
   EXPECT_EQ(*some.keep(1, "another"), "one") << "the first value wins";
 }
 
-TEST(Remembered, EvictsTheLeastRecentlyUsedValue) {
-  const Remembered<int, int> some;
-  constexpr int kMost = static_cast<int>(Remembered<int, int>::kMost);
+TEST(LruCache, EvictsTheLeastRecentlyUsedValue) {
+  const LruCache<int, int> some;
+  constexpr int kMost = static_cast<int>(LruCache<int, int>::kMost);
   for (int i = 0; i < kMost; ++i) some.keep(i, i);
   const auto held = some.find(1);
   EXPECT_NE(some.find(0), nullptr);  // used again
@@ -30,8 +30,8 @@ TEST(Remembered, EvictsTheLeastRecentlyUsedValue) {
   EXPECT_EQ(*held, 1) << "a held value stays alive";
 }
 
-TEST(Remembered, ServesManyThreads) {
-  const Remembered<int, int> some;
+TEST(LruCache, ServesManyThreads) {
+  const LruCache<int, int> some;
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&some] {

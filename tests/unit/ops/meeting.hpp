@@ -34,9 +34,9 @@ inline graph::ValueInfo port(const std::string& name, const Given& given, int hi
 }
 
 // One call, along every path to its operator.
-class Meeting {
+class CallPaths {
  public:
-  Meeting(const Descriptor& op, std::int64_t version, const RandomCall& call, std::set<std::string>& asked)
+  CallPaths(const Descriptor& op, std::int64_t version, const RandomCall& call, std::set<std::string>& asked)
       : op_(op), version_(version), call_(call), asked_(asked) {
     std::vector<std::string> inputs, outputs;
     for (std::size_t i = 0; i < call.inputs.size(); ++i) {

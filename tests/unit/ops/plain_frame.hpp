@@ -59,7 +59,7 @@ class PlainFrame final : public Frame {
     const Array& before = pointers_[i]->array;
     if (before.layout() == Layout::plain) return {};
     Array plain = TRY(exact_array(before.type(), before.dims()));
-    relay(before, plain);
+    convert_layout(before, plain);
     plain_.push_back(std::make_unique<Datum>(std::move(plain)));
     pointers_[i] = plain_.back().get();
     return {};

@@ -7,7 +7,7 @@
 namespace anybit::ops {
 namespace {
 
-using testing::Meeting;
+using testing::CallPaths;
 using testing::RandomCall;
 using testing::read_call;
 
@@ -25,7 +25,7 @@ void PrintTo(const Odd& odd, std::ostream* out) { *out << odd.op << "-" << odd.v
 std::string said(const Odd& odd) {
   const RandomCall call = read_call(odd.call, odd.outputs);
   std::set<std::string> asked;
-  Meeting meeting(*find(odd.domain, odd.op), odd.version, call, asked);
+  CallPaths meeting(*find(odd.domain, odd.op), odd.version, call, asked);
   const auto inference = meeting.infer();
   const auto ran = meeting.run(true);
   EXPECT_TRUE(inference.has_value()) << odd.op << ": no model";
@@ -93,7 +93,7 @@ TEST(OddCalls, TheSequenceLengthsOfAttentionAreCheckedWithAMask) {
   const auto problems = [&](const std::string& more) {
     const RandomCall call = read_call(three + more);
     std::set<std::string> asked;
-    const auto inference = Meeting(*find("", "Attention"), 24, call, asked).infer();
+    const auto inference = CallPaths(*find("", "Attention"), 24, call, asked).infer();
     return inference ? inference->problems.size() : 1000;
   };
   EXPECT_EQ(problems(" f[3,3] - - l[1]"), 0);

@@ -15,27 +15,27 @@ formats::Use use_of(std::string_view text) { return formats::read_use(text).valu
 Function quantizer() { return quantize_dequantize(use_of("mxfp8_e4m3 axis=0 block_size=16")).value(); }
 Function decoder() { return decode(use_of("int5 symmetric=false granularity=channel")).value(); }
 
-TEST(Meaning, TheFunctionsOfEveryFormatAreRecognised) {
+TEST(RecognisedFunction, TheFunctionsOfEveryFormatAreRecognised) {
   for (const formats::Descriptor* format : formats::table()) {
     const formats::Use use = use_of(format->name);
     const auto quantize = quantize_dequantize(use);
     if (quantize.ok()) {
-      const auto meaning = meaning_of(*quantize);
+      const auto meaning = recognise_function(*quantize);
       ASSERT_TRUE(meaning) << format->name;
       EXPECT_EQ(meaning->op, "QuantizeDequantize");
       EXPECT_EQ(meaning->use, use);
     }
-    const auto meaning = meaning_of(decode(use).value());
+    const auto meaning = recognise_function(decode(use).value());
     ASSERT_TRUE(meaning) << format->name;
     EXPECT_EQ(meaning->op, "Decode");
     EXPECT_EQ(meaning->use, use);
   }
 }
 
-TEST(Meaning, AFunctionRaisedToANewerOpsetIsRecognised) {
+TEST(RecognisedFunction, AFunctionRaisedToANewerOpsetIsRecognised) {
   Function function = quantizer();
   *function.opsets[0].version += 3;
-  EXPECT_TRUE(meaning_of(function));
+  EXPECT_TRUE(recognise_function(function));
 }
 
 graph::Node* find_node(Function& function, std::string_view op) {
@@ -45,7 +45,7 @@ graph::Node* find_node(Function& function, std::string_view op) {
   return nullptr;
 }
 
-TEST(Meaning, AModifiedFunctionIsNotRecognised) {
+TEST(RecognisedFunction, AModifiedFunctionIsNotRecognised) {
   struct Change {
     const char* what;
     std::function<void(Function&)> make;
@@ -82,16 +82,16 @@ TEST(Meaning, AModifiedFunctionIsNotRecognised) {
        [](Function& f) { find_node(f, "Cast")->attributes[0].others.emplace_back(std::int64_t{1}); }},
   };
   for (const auto& make : {quantizer, decoder}) {
-    ASSERT_TRUE(meaning_of(make()));
+    ASSERT_TRUE(recognise_function(make()));
     for (const Change& change : changes) {
       Function function = make();
       change.make(function);
-      EXPECT_FALSE(meaning_of(function)) << change.what;
+      EXPECT_FALSE(recognise_function(function)) << change.what;
     }
   }
 }
 
-TEST(Meaning, AModifiedConstantIsNotRecognised) {
+TEST(RecognisedFunction, AModifiedConstantIsNotRecognised) {
   const auto changed = [](const std::function<void(graph::Tensor&)>& change) {
     int tensors = 0;
     const Function original = quantizer();
@@ -99,7 +99,7 @@ TEST(Meaning, AModifiedConstantIsNotRecognised) {
       Function function = original;
       if (function.nodes[i].op_type != "Constant") continue;
       change(std::get<graph::Tensor>(function.nodes[i].attributes[0].value));
-      EXPECT_FALSE(meaning_of(function)) << "node " << i;
+      EXPECT_FALSE(recognise_function(function)) << "node " << i;
       ++tensors;
     }
     EXPECT_GT(tensors, 5);
@@ -113,14 +113,14 @@ TEST(Meaning, AModifiedConstantIsNotRecognised) {
   changed([](graph::Tensor& tensor) { tensor.dims.push_back(1); });
 }
 
-TEST(Meaning, AReferenceToAnotherAttributeIsNotRecognised) {
+TEST(RecognisedFunction, AReferenceToAnotherAttributeIsNotRecognised) {
   Function function = decoder();
   for (graph::Node& node : function.nodes) {
     for (graph::Attribute& one : node.attributes) {
       if (one.reference == "coded") one.reference = Text("dims");
     }
   }
-  EXPECT_FALSE(meaning_of(function));
+  EXPECT_FALSE(recognise_function(function));
 }
 
 TEST(Functions, DifferentUsesHaveDifferentNames) {

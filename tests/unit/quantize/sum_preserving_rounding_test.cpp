@@ -33,7 +33,7 @@ std::vector<float> kept(const std::vector<float>& values, std::vector<std::int64
   ThreadPool pool(threads);
   const Outputs outputs = outputs_of(dims, axis);
   std::vector<float> result(values.size());
-  const Rounded done = keep_sums(values.data(), outputs, Whole{top}, result.data(), pool);
+  const Rounded done = preserve_sums(values.data(), outputs, Whole{top}, result.data(), pool);
   if (told) *told = done;
   return result;
 }
@@ -144,9 +144,9 @@ TEST(TrimSums, CompensateALargeWeightBySmallOnesWithFinerSteps) {
   const Outputs outputs = outputs_of(std::vector<std::int64_t>{1, 9}, 0);
   std::vector<float> made(values.size());
   ThreadPool pool(1);
-  keep_sums(values.data(), outputs, Floats(), made.data(), pool);
+  preserve_sums(values.data(), outputs, Floats(), made.data(), pool);
   EXPECT_GT(std::abs(Errors(values, made).sum), 0.1);
-  trim_sums(values.data(), outputs, Floats(), made);
+  refine_sums(values.data(), outputs, Floats(), made);
   EXPECT_LT(std::abs(Errors(values, made).sum), 0.02);
   for (const float one : made) EXPECT_EQ(one, three_bits(one));
 }
@@ -159,9 +159,9 @@ TEST(TrimSums, NeverMakeAnOutputWorse) {
         outputs_of(axis == 0 ? std::vector{kOutputs, kLength} : std::vector{kLength, kOutputs}, axis);
     std::vector<float> before(values.size());
     ThreadPool pool(1);
-    keep_sums(values.data(), outputs, Floats(), before.data(), pool);
+    preserve_sums(values.data(), outputs, Floats(), before.data(), pool);
     std::vector<float> after = before;
-    trim_sums(values.data(), outputs, Floats(), after);
+    refine_sums(values.data(), outputs, Floats(), after);
     double sums_before = 0, sums_after = 0;  // squares of them
     for (std::int64_t i = 0; i < kOutputs; ++i) {
       const auto row = [&](const std::vector<float>& of) {
@@ -183,7 +183,7 @@ TEST(TrimSums, NeverMakeAnOutputWorse) {
 TEST(TrimSums, SkipOutputsWithManyWeights) {
   const std::vector<float> values = random_values(3 * 100);
   std::vector<float> made(values.size(), 1.0F);
-  trim_sums(values.data(), outputs_of(std::vector<std::int64_t>{3, 100}, 0), Floats(), made);
+  refine_sums(values.data(), outputs_of(std::vector<std::int64_t>{3, 100}, 0), Floats(), made);
   EXPECT_THAT(made, Each(1));
 }
 
@@ -193,7 +193,7 @@ TEST(TrimSums, SkipValuesOutsideOfTheFormat) {
   const auto nothing = [](std::span<const float>, std::span<float> rounded) {
     std::ranges::fill(rounded, std::numeric_limits<float>::quiet_NaN());
   };
-  trim_sums(values.data(), outputs_of(std::vector<std::int64_t>{1, 3}, 0), nothing, made);
+  refine_sums(values.data(), outputs_of(std::vector<std::int64_t>{1, 3}, 0), nothing, made);
   EXPECT_THAT(made, ElementsAre(1, 2, 3));
 }
 
@@ -204,7 +204,7 @@ TEST(TrimSums, NeverAimBeyondTheLargestFloat) {
   const auto same = [](std::span<const float> from, std::span<float> to) {
     std::ranges::copy(from, to.begin());
   };
-  trim_sums(values.data(), outputs_of(std::vector<std::int64_t>{1, 3}, 0), same, made);
+  refine_sums(values.data(), outputs_of(std::vector<std::int64_t>{1, 3}, 0), same, made);
   for (const float one : made) EXPECT_LE(std::abs(one), most);
   EXPECT_LT(std::abs(Errors(values, made).sum), 0.1 * static_cast<double>(most));
 }

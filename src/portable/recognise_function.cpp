@@ -65,13 +65,13 @@ constexpr std::array kKinds = {Kind{"QuantizeDequantize", quantize_dequantize}, 
 
 }  // namespace
 
-std::optional<Meaning> meaning_of(const Function& function) {
+std::optional<RecognisedFunction> recognise_function(const Function& function) {
   for (const Kind& kind : kKinds) {
     if (!function.name.str().starts_with(kind.op)) continue;
     const auto use = formats::read_use(function.doc.str());
     if (!use.ok()) return std::nullopt;
     const auto made = kind.make(*use);
-    if (made.ok() && same(function, *made)) return Meaning{kind.op, *use};
+    if (made.ok() && same(function, *made)) return RecognisedFunction{kind.op, *use};
   }
   return std::nullopt;
 }
