@@ -3,8 +3,8 @@
     python bench/bench_quantize.py [--weights] [--only TEXT] [--samples 8 32] [--observers minmax] [--write docs/speed.md]
 
 Times are those of the whole process, from the model and the samples on disk to the written file. ONNX Runtime's process starts
-Python and reads a model that was prepared before, so the table also has the time of the call alone. Memory
-is the peak of the process.
+Python and reads a model that was prepared before, so the table also has the time of the call alone. Memory is the peak of each
+process.
 
 The first table is the speed of weight-only quantization, in GB of float32 per second on two threads, for a model of 1 GB with
 external data: the quantization alone, and the whole process.
