@@ -1,4 +1,4 @@
-"""Labelled pictures: MNIST digits and CIFAR-10, all 10,000 test images of each; calibrated on training images."""
+"""Labelled images: MNIST digits and CIFAR-10, all 10,000 test images of each; calibrated on training images."""
 import importlib.util
 
 import numpy as np
@@ -10,7 +10,7 @@ BATCH = 100
 
 
 def module(example, name):
-    """A file of an example; both have files of the same name."""
+    """A module of an example; both examples have modules of the same name."""
     path = ROOT / "examples" / example / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"{example}_{name}", path)
     loaded = importlib.util.module_from_spec(spec)
