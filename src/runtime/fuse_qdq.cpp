@@ -99,8 +99,8 @@ std::optional<Replacement> conv(Qdq& qdq, const Step& step) {
   return conv_into(qdq, step, qdq.into(step.outputs[0]));
 }
 
-// The most products up to 255 · 127 that an int32 accumulator holds exactly.
-constexpr std::int64_t kLongestSum = 66311;
+// The most products of two 8-bit numbers less their zero points, up to 255 · 255, that an int32 accumulator holds.
+constexpr std::int64_t kLongestSum = 33025;
 
 // Whether each output of a ConvTranspose depends on one input position, and no output is cut off.
 bool lie_apart(const Step& step, const Array& weight) {

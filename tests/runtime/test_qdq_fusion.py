@@ -443,3 +443,13 @@ def test_the_padding_value_is_not_quantized():
               g.constant(np.array([1, 1, 2, 2], np.float32))]
     value = g.add("Resize", inputs, coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=2.0)
     assert within_one_step(g.model(value, parameters), g.feeds)
+
+
+def test_a_transposed_convolution_does_not_overflow_its_accumulators():
+    """Two overlapping taps of 20,000 channels of 255 · 255: more than 32 bits hold."""
+    channels = 20000
+    g = Graph(np.random.default_rng(5), np.uint8, np.uint8)
+    x = g.activation((1, channels, 3), g.parameters(scale=1, zero=0))
+    g.feeds = {name: np.full_like(value, 255) for name, value in g.feeds.items()}
+    w = g.add("DequantizeLinear", [g.constant(np.full((channels, 1, 2), 255, np.uint8)), g.constant(np.float32(1)), g.constant(np.uint8(0))])
+    assert within_one_step(g.model(g.add("ConvTranspose", [x, w]), g.parameters(scale=2e7, zero=0)), g.feeds)
