@@ -1,5 +1,5 @@
 # Generates C++ from src/io/onnx/onnx.proto. Lite runtime: smaller, and unknown fields are kept as bytes and written back.
-set(generated ${PROJECT_BINARY_DIR}/generated/onnx)
+set(generated ${PROJECT_BINARY_DIR}/generated/io/onnx)
 file(MAKE_DIRECTORY ${generated})
 add_custom_command(
   OUTPUT ${generated}/onnx.pb.cc ${generated}/onnx.pb.h

@@ -74,7 +74,7 @@ def refinements() -> list[Refinement]:
     >>> [one.name for one in anybit.refinements()]
     ['bias-correction', 'sum-preserving-rounding']
     >>> anybit.refinements()[0].parameters
-    [samples: how many samples means are measured on]
+    [samples: number of calibration samples]
     >>> anybit.quantize(digits, {"global": {"weights": "int8", "refine": {"bias-correction": {"samples": 4}}}}, images[:20]
     ...                 ).report.refinements
     {'bias-correction:samples=4': 7}

@@ -4,7 +4,7 @@
 
 #include "base/error.hpp"
 #include "io/onnx/typed_data.hpp"
-#include "onnx/onnx.pb.h"
+#include "io/onnx/onnx.pb.h"
 
 namespace anybit::onnx {
 namespace {

@@ -7,7 +7,7 @@
 #include "graph/model.hpp"
 #include "io/onnx/external_data.hpp"
 #include "io/onnx/split.hpp"
-#include "onnx/onnx.pb.h"
+#include "io/onnx/onnx.pb.h"
 
 namespace anybit::onnx {
 

@@ -7,7 +7,7 @@
 
 #include "anybit/limits.hpp"
 #include "anybit/result.hpp"
-#include "onnx/onnx.pb.h"
+#include "io/onnx/onnx.pb.h"
 
 namespace anybit::onnx {
 

@@ -6,7 +6,7 @@
 
 #include "anybit/result.hpp"
 #include "graph/tensor.hpp"
-#include "onnx/onnx.pb.h"
+#include "io/onnx/onnx.pb.h"
 
 namespace anybit::onnx {
 

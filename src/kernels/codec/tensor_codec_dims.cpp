@@ -14,8 +14,10 @@ constexpr std::int64_t kChunk = std::int64_t{1} << 16;
 }  // namespace
 
 formats::Dims TensorCodec::packed_dims() const {
-  formats::Dims result = grouping_.dims;
-  result.erase(result.begin() + grouping_.pack_axis);
+  formats::Dims result;
+  for (std::size_t d = 0; d < grouping_.dims.size(); ++d) {
+    if (static_cast<std::int64_t>(d) != grouping_.pack_axis) result.push_back(grouping_.dims[d]);  // -1: none
+  }
   result.push_back(row_bytes());
   return result;
 }
