@@ -11,6 +11,7 @@ foreach(folder IN LISTS plugins)
   list(FILTER sources EXCLUDE REGEX "/entry\\.cpp$")
   anybit_table(sources ${folder} table.hpp anybit::${namespace} Descriptor descriptors table)
   add_library(${name}_objects OBJECT ${sources})
+  anybit_compile_together(${name}_objects)
   target_include_directories(${name}_objects PUBLIC ${PROJECT_SOURCE_DIR}/include ${folder})
   # The generated code must be fast, not the generator; see cmake/folders.cmake.
   target_compile_options(${name}_objects PRIVATE ${ANYBIT_WARNINGS} $<$<CONFIG:Release>:-O1> -Wno-free-nonheap-object)

@@ -40,7 +40,7 @@ void emit_rows(Node& node, const IntegerConv& conv, const TiledConv& how) {
   }
 }
 
-std::string gathering(Node& node, const IntegerConv& conv, const TiledConv& how, std::int64_t block) {
+std::string gathering_dot4(Node& node, const IntegerConv& conv, const TiledConv& how, std::int64_t block) {
   const Value& x = node.in(conv.x);
   const WindowAxis &h = conv.space[1], &v = conv.space[2];
   const std::string group =
@@ -98,7 +98,7 @@ void emit_dot4_conv(Node& node, const IntegerConv& conv, const TiledConv& how) {
   node.line("uint8_t *dot4_groups = (uint8_t *){};", how.block);
   if (direct(node, conv, how)) node.line("(void){}, (void){};", how.rows, node.int32s(conv.w_zero));
   node.loop("g", conv.batch * conv.groups);
-  const std::string gather = gathering(node, conv, how, block);
+  const std::string gather = gathering_dot4(node, conv, how, block);
   node.open("for (int32_t first = 0; first < {}; first += {})", how.cut.count(), chunks);
   emit_places(node, conv, how.cut, how.as_it_is, chunks);
   node.line("{}", gather);

@@ -32,7 +32,7 @@ std::string all_rows_of_dot4(std::string_view head, std::string_view step, std::
   return text + fmt::format("  {{\n{}  }}\n}}\n#endif", rows_of_dot4(kDot4TileRows, step, columns, factors));
 }
 
-constexpr std::string_view kTile =
+constexpr std::string_view kDot4Tile =
     R"(ALONE static void dot4_tile(const uint8_t *restrict right, int32_t step, const int8_t *restrict left, int32_t rows,
     int32_t depth, int32_t *restrict sums))";
 
@@ -163,7 +163,7 @@ ALONE static void dot4_planes_$S_$C(const $T *restrict x, uint8_t *restrict to, 
 }
 #endif)";
 
-Names names(const Value& value, std::int64_t chunk = 0) {
+Names dot4_names(const Value& value, std::int64_t chunk = 0) {
   return {{"S", std::string(short_name(value))},
           {"T", std::string(value.c())},
           {"C", fmt::format("{}", chunk)},
@@ -179,7 +179,7 @@ void need_lines(Node& node) {
 
 void need_dot4_tile(Node& node) {
   need_vectors(node);
-  node.helper("dot4_tile", all_rows_of_dot4(kTile, "step", "*(const loose_wide_ints *)(const void *)right",
+  node.helper("dot4_tile", all_rows_of_dot4(kDot4Tile, "step", "*(const loose_wide_ints *)(const void *)right",
                                             "columns, $row"));
 }
 
@@ -191,20 +191,20 @@ void need_dot4_panel(Node& node) {
 
 std::string need_shift(Node& node, const Value& value) {
   std::string name = fmt::format("shift_{}", short_name(value));
-  node.helper(name, filled(kShift, names(value)));
+  node.helper(name, filled(kShift, dot4_names(value)));
   return name;
 }
 
 std::string need_narrow(Node& node, const Value& value) {
   std::string name = fmt::format("narrow_{}", short_name(value));
-  node.helper(name, filled(kNarrow, names(value)));
+  node.helper(name, filled(kNarrow, dot4_names(value)));
   return name;
 }
 
 std::string need_pad_dot4(Node& node, const Value& value) {
   need_lines(node);
   std::string name = fmt::format("pad_dot4_{}", short_name(value));
-  node.helper(name, filled(kPad, names(value)));
+  node.helper(name, filled(kPad, dot4_names(value)));
   return name;
 }
 
@@ -218,7 +218,7 @@ std::string need_gather_dot4(Node& node, std::int64_t chunk) {
 std::string need_dot4_planes(Node& node, const Value& value, std::int64_t chunk) {
   need_lines(node);
   std::string name = fmt::format("dot4_planes_{}_{}", short_name(value), chunk);
-  node.helper(name, filled(kPlanes, names(value, chunk)));
+  node.helper(name, filled(kPlanes, dot4_names(value, chunk)));
   return name;
 }
 

@@ -18,7 +18,7 @@ Ports ports(const anybit_graph& graph, const int32_t* numbers, size_t count) {
 }
 
 // Bytes as a C string literal: special characters and non-ASCII bytes are escaped.
-std::string quoted(std::string_view text) {
+std::string c_literal(std::string_view text) {
   std::string result = "\"";
   for (const char one : text) {
     const auto byte = static_cast<unsigned char>(one);
@@ -59,7 +59,7 @@ std::string port_table(std::string_view table, const Ports& list) {
   for (size_t i = 0; i < list.size(); ++i) {
     const std::string dims = list[i]->rank > 0 ? dims_of(*list[i]) : "0";
     text += fmt::format("static const int64_t {}_dims{}[] = {{{}}};\n", table, i, dims);
-    rows += fmt::format("  {{{}, {}, {}, {}_dims{}}},\n", quoted(list[i]->name), quoted(list[i]->type),
+    rows += fmt::format("  {{{}, {}, {}, {}_dims{}}},\n", c_literal(list[i]->name), c_literal(list[i]->type),
                         list[i]->rank, table, i);
   }
   return text + fmt::format("static const struct port {}[] = {{\n{}  {{0, 0, 0, 0}}}};\n", table, rows);
@@ -93,7 +93,7 @@ std::string entries_of(const anybit_graph& graph, const std::string& name) {
       outputs.size(), inputs.size());
   text += fmt::format(
       "EXPORT const char *main_graph_signature(void) {{\n  return {};\n}}\n\n",
-      quoted(fmt::format("{{\"inputs\": {}, \"outputs\": {}}}", json_of(inputs), json_of(outputs))));
+      c_literal(fmt::format("{{\"inputs\": {}, \"outputs\": {}}}", json_of(inputs), json_of(outputs))));
   const std::string call = fmt::format("{}_run({}{})", name, arguments("inputs", inputs.size(), true),
                                        arguments("outputs", outputs.size(), inputs.empty()));
   text += fmt::format(

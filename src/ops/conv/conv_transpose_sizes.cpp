@@ -10,7 +10,6 @@
 namespace anybit::ops {
 namespace {
 
-constexpr std::size_t kAxes = 3;
 constexpr std::int64_t kLargest = INT32_MAX;  // of any number in an attribute
 
 // One value of a list attribute, without those of batch and channels.
@@ -33,7 +32,7 @@ Result<kernels::Window> backward_window(const Frame& frame, const Dims& x, const
   const std::string_view padding = TRY(padding_of(frame));
   const bool same = padding == "SAME_UPPER" || padding == "SAME_LOWER";
   for (std::size_t i = 0; i < count; ++i) {
-    kernels::WindowAxis& axis = window[kAxes - count + i];
+    kernels::WindowAxis& axis = window[kSpatialAxes - count + i];
     axis.output = x[i + 2];
     axis.kernel = w[i + 2];
     if (axis.output > kLargest || axis.kernel > kLargest || axis.kernel < 1)
@@ -64,7 +63,7 @@ Result<kernels::Window> backward_window(const Frame& frame, const Dims& x, const
 }  // namespace
 
 Result<kernels::ConvSizes> backward_sizes(const Frame& frame, const Dims& x, const Dims& w) {
-  if (x.size() < 3 || x.size() > 2 + kAxes || w.size() != x.size()) {
+  if (x.size() < 3 || x.size() > 2 + kSpatialAxes || w.size() != x.size()) {
     return wrong(fmt::format("the input is {}, the weight {}", to_string(x), to_string(w)),
                  "the same rank, 3 to 5");
   }
@@ -88,7 +87,7 @@ Result<kernels::ConvSizes> backward_sizes(const Frame& frame, const Dims& x, con
 
 Result<Dims> spread_dims(const kernels::ConvSizes& sizes, std::size_t rank) {
   Dims dims{sizes.batch, sizes.in_channels};
-  for (std::size_t i = kAxes + 2 - rank; i < kAxes; ++i) dims.push_back(sizes.window[i].input);
+  for (std::size_t i = kSpatialAxes + 2 - rank; i < kSpatialAxes; ++i) dims.push_back(sizes.window[i].input);
   if (!element_count(dims.span())) return wrong(fmt::format("the output would be {}", to_string(dims)));
   return dims;
 }

@@ -31,7 +31,6 @@ Dim positions(const Window& window, std::size_t i, const Dim& input) {
 // Larger values are rejected: they are not meaningful, and products of them could overflow.
 constexpr std::int64_t kLargestStep = INT32_MAX;
 constexpr std::int64_t kLargestInput = std::int64_t{1} << 40;
-constexpr std::size_t kAxes = 3;
 
 Result<std::int64_t> number_of(std::string_view name, std::int64_t value, std::int64_t least) {
   if (value < least || value > kLargestStep) {
@@ -89,12 +88,12 @@ Result<std::string_view> padding_of(const Attributes& node) {
 Result<kernels::Window> window_over(const Attributes& node, std::span<const std::int64_t> kernel,
                                     std::span<const std::int64_t> input) {
   const std::size_t count = input.size();
-  if (count < 1 || count > kAxes || kernel.size() != count) {
+  if (count < 1 || count > kSpatialAxes || kernel.size() != count) {
     return wrong(fmt::format("the input has {} spatial axes, the kernel {}", count, kernel.size()),
-                 fmt::format("the same number, 1 to {}", kAxes));
+                 fmt::format("the same number, 1 to {}", kSpatialAxes));
   }
-  std::array<std::int64_t, kAxes> stride, dilation;
-  std::array<std::int64_t, 2 * kAxes> pads;
+  std::array<std::int64_t, kSpatialAxes> stride, dilation;
+  std::array<std::int64_t, 2 * kSpatialAxes> pads;
   TRY(read(node, "strides", count, 1, stride));
   TRY(read(node, "dilations", count, 1, dilation));
   const std::string_view padding = TRY(padding_of(node));
@@ -103,7 +102,7 @@ Result<kernels::Window> window_over(const Attributes& node, std::span<const std:
   if (given) TRY(read(node, "pads", 2 * count, 0, pads));
   kernels::Window window;
   for (std::size_t i = 0; i < count; ++i) {
-    kernels::WindowAxis& axis = window[kAxes - count + i];
+    kernels::WindowAxis& axis = window[kSpatialAxes - count + i];
     if (input[i] > kLargestInput)
       return wrong(fmt::format("a spatial axis has size {}", input[i]),
                    fmt::format("at most {}", kLargestInput));
@@ -134,7 +133,7 @@ Result<std::span<const std::int64_t>> pool_kernel(const Attributes& node, std::s
 
 Dims output_dims(std::int64_t batch, std::int64_t channels, const kernels::Window& window, std::size_t rank) {
   Dims dims{batch, channels};
-  for (std::size_t i = kAxes - (rank - 2); i < kAxes; ++i) dims.push_back(window[i].output);
+  for (std::size_t i = kSpatialAxes - (rank - 2); i < kSpatialAxes; ++i) dims.push_back(window[i].output);
   return dims;
 }
 

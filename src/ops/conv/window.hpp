@@ -7,6 +7,9 @@
 
 namespace anybit::ops {
 
+// Spatial axes that a window can have.
+inline constexpr std::size_t kSpatialAxes = 3;
+
 struct Window {
   std::vector<Dim> kernel, stride, dilation, before, after;  // one per spatial axis
   enum class Padding { given, same_upper, same_lower, valid } padding = Padding::given;
