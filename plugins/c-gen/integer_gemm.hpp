@@ -25,6 +25,6 @@ struct IntegerGemmWork {
 };
 
 // Output 0: int32 accumulators, float32 (scaled, with addend), or 8- or 16-bit integers.
-void emit_integer_gemm(Node& node, const IntegerGemmWork& product);
+void emit_integer_gemm(Node& node, const IntegerGemmWork& work);
 
 }  // namespace anybit::cgen

@@ -150,18 +150,18 @@ DynamicWriter::Codes DynamicWriter::asymmetric_min_max(const std::string& value,
   return written;
 }
 
-std::vector<Node> DynamicWriter::write(const Node& node, const DynamicLayer& product) {
-  if (node.op_type.str() == "LSTM") return write_lstm(node, product);
-  if (node.op_type.str() == "Attention") return write_attention(node, product);
-  return write_linear(node, product);
+std::vector<Node> DynamicWriter::write(const Node& node, const DynamicLayer& layer) {
+  if (node.op_type.str() == "LSTM") return write_lstm(node, layer);
+  if (node.op_type.str() == "Attention") return write_attention(node, layer);
+  return write_linear(node, layer);
 }
 
-std::vector<Node> DynamicWriter::write_linear(const Node& node, const DynamicLayer& product) {
+std::vector<Node> DynamicWriter::write_linear(const Node& node, const DynamicLayer& layer) {
   std::vector<Node> nodes;
   const std::string& about = node.name.empty() ? node.outputs[0] : node.name.str();
   // Some runtimes' ConvInteger supports uint8 activations only.
-  const Codes x = data(node.inputs[0], product.symmetric, product.signed_codes && !is_conv(node), nodes);
-  const Codes w = weight(node, product.weights[0]);
+  const Codes x = data(node.inputs[0], layer.symmetric, layer.signed_codes && !is_conv(node), nodes);
+  const Codes w = weight(node, layer.weights[0]);
   std::vector<std::string> inputs{x.value, w.value};
   if (!x.zero_point.empty() || !w.zero_point.empty()) inputs.push_back(x.zero_point);
   if (!w.zero_point.empty()) inputs.push_back(w.zero_point);
@@ -171,12 +171,12 @@ std::vector<Node> DynamicWriter::write_linear(const Node& node, const DynamicLay
   nodes.back().attributes.push_back(graph::attribute("to", static_cast<std::int64_t>(ElementType::float32)));
   const std::string both = apply("Mul", {x.scale, w.scale}, about + "_scales", nodes);
   const bool biased = has_bias(node);
-  const std::string product_name =
+  const std::string sum_name =
       apply("Mul", {real, both}, about, nodes, biased ? std::string() : node.outputs[0]);
   if (!biased) return nodes;
   std::string bias = node.inputs[2];
-  if (is_conv(node)) bias = spread(bias, product.weights[0].codes.dims.size() - 2, about, nodes);
-  apply("Add", {product_name, bias}, about, nodes, node.outputs[0]);
+  if (is_conv(node)) bias = spread(bias, layer.weights[0].codes.dims.size() - 2, about, nodes);
+  apply("Add", {sum_name, bias}, about, nodes, node.outputs[0]);
   return nodes;
 }
 

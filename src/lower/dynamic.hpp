@@ -28,12 +28,12 @@ class DynamicWriter {
   DynamicWriter(graph::Graph& graph, graph::Names& names) : graph_(graph), names_(names) {}
 
   // Returns the nodes that replace `node`, whose inputs have their final names.
-  std::vector<graph::Node> write(const graph::Node& node, const DynamicLayer& product);
+  std::vector<graph::Node> write(const graph::Node& node, const DynamicLayer& layer);
 
  private:
-  std::vector<graph::Node> write_linear(const graph::Node& node, const DynamicLayer& product);
-  std::vector<graph::Node> write_lstm(const graph::Node& node, const DynamicLayer& product);
-  std::vector<graph::Node> write_attention(const graph::Node& node, const DynamicLayer& product);
+  std::vector<graph::Node> write_linear(const graph::Node& node, const DynamicLayer& layer);
+  std::vector<graph::Node> write_lstm(const graph::Node& node, const DynamicLayer& layer);
+  std::vector<graph::Node> write_attention(const graph::Node& node, const DynamicLayer& layer);
   struct Codes {
     std::string value, scale, zero_point;  // zero_point: empty if it is 0
   };

@@ -38,25 +38,25 @@ DynamicWriter::Codes DynamicWriter::gates(const Constant& weight) {
                           constant(zero_point_tensor(parameters, {}), weight.name + "_zero_point")};
 }
 
-std::vector<Node> DynamicWriter::write_lstm(const Node& node, const DynamicLayer& product) {
+std::vector<Node> DynamicWriter::write_lstm(const Node& node, const DynamicLayer& layer) {
   Node made = layer("DynamicQuantizeLSTM", node, names_.fresh(node.name.str() + "_quantized"));
-  const Codes w = gates(product.weights[0]), r = gates(product.weights[1]);
+  const Codes w = gates(layer.weights[0]), r = gates(layer.weights[1]);
   made.inputs = {node.inputs[0], w.value,        r.value, input(node, 3), input(node, 4), input(node, 5),
                  input(node, 6), input(node, 7), w.scale, w.zero_point,   r.scale,        r.zero_point};
   std::erase_if(made.attributes, [](const graph::Attribute& one) { return one.name.str() == "layout"; });
   return {std::move(made)};
 }
 
-std::vector<Node> DynamicWriter::write_attention(const Node& node, const DynamicLayer& product) {
+std::vector<Node> DynamicWriter::write_attention(const Node& node, const DynamicLayer& layer) {
   std::vector<Node> nodes;
-  const Codes x = data(node.inputs[0], product.symmetric, false, nodes);
-  const Codes w = weight(node, product.weights[0]);
+  const Codes x = data(node.inputs[0], layer.symmetric, false, nodes);
+  const Codes w = weight(node, layer.weights[0]);
   std::string bias = input(node, 2);
   if (bias.empty()) {
-    const std::int64_t columns = product.weights[0].codes.dims[1];
+    const std::int64_t columns = layer.weights[0].codes.dims[1];
     const Parameters zeros{.scales = std::vector<float>(static_cast<std::size_t>(columns)),
                            .dims = {columns}};
-    bias = constant(scale_tensor(zeros, {}), product.weights[0].name + "_bias");
+    bias = constant(scale_tensor(zeros, {}), layer.weights[0].name + "_bias");
   }
   Node made = layer("QAttention", node, names_.fresh(node.name.str() + "_quantized"));
   made.inputs = {x.value,        w.value,      bias,         x.scale,       w.scale,

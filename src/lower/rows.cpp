@@ -61,12 +61,12 @@ class Finder {
     return result.shape && result.shape->size() > 2;
   }
 
-  Row behind(const std::string& product) const {
-    const int user = index_.only_user(product);
+  Row behind(const std::string& linear) const {
+    const int user = index_.only_user(linear);
     if (user < 0) return {};
     const Node& node = graph_.nodes[static_cast<std::size_t>(user)];
     if (node.op_type.str() != "Add") return {};
-    const std::size_t other = node.inputs[0] == product ? 1 : 0;
+    const std::size_t other = node.inputs[0] == linear ? 1 : 0;
     const ops::Value* value = input_of(node, other);
     if (!value || !value->has_rank(1)) return {};
     const bool constant = value->constant && known_.inputs.count(node.inputs[other]) == 0;

@@ -36,7 +36,7 @@ struct Traits {
   };
 
   // Kinds of linear operators; recipes have words for each kind (linear, matmul, conv2d).
-  enum class Product : std::uint8_t { none, matrices, convolution, transposed_convolution };
+  enum class Linear : std::uint8_t { none, matrices, convolution, transposed_convolution };
   // Sign of the results: any, never negative, or negative only if an input is.
   enum class Sign : std::uint8_t { any, positive, of_inputs };
   // How a pass-through operator handles 8-bit quantized tensors.
@@ -61,7 +61,7 @@ struct Traits {
   bool by_element = false;
   bool sensitive = false;   // numerically sensitive (Exp, norms): float unless a recipe names it
   bool normalizes = false;  // inputs 1 and 2 are the scale and shift of a normalization
-  Product product = Product::none;
+  Linear linear = Linear::none;
   Sign sign = Sign::any;
   int mask = -1;                // input with the attention mask, or with scores that include it
   Codes codes = {};             // for pass-through operators

@@ -288,9 +288,9 @@ class Planner {
       made.push_back(*std::move(one));
     }
     for (const DynamicNote& one : notes.dynamic) {
-      lower::DynamicLayer product{one.node, one.symmetric, one.signed_codes, {}};
-      for (const std::size_t weight : one.weights) product.weights.push_back(made[weight]);
-      plan.dynamic.push_back(std::move(product));
+      lower::DynamicLayer layer{one.node, one.symmetric, one.signed_codes, {}};
+      for (const std::size_t weight : one.weights) layer.weights.push_back(made[weight]);
+      plan.dynamic.push_back(std::move(layer));
       for (const std::size_t weight : one.weights)  // the rest are inputs of other nodes
         std::erase_if(made[weight].places, [&](const lower::Place& place) { return place.node == one.node; });
     }

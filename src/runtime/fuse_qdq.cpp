@@ -312,11 +312,11 @@ Result<void> follow(std::span<const Rule> rules, Codes codes, Program& program, 
 // A linear operator, an elementwise function of its result, and a QuantizeLinear: Conv → HardSwish →
 // QuantizeLinear.
 struct Function {
-  std::size_t product, function, quantizer;  // steps
+  std::size_t linear_step, function, quantizer;  // steps
 };
 
-std::optional<Function> function_behind(Qdq& qdq, std::size_t product) {
-  const int result = qdq.program.steps[product].outputs[0], next = qdq.edit.only_consumer(result);
+std::optional<Function> function_behind(Qdq& qdq, std::size_t linear_step) {
+  const int result = qdq.program.steps[linear_step].outputs[0], next = qdq.edit.only_consumer(result);
   if (next < 0) return std::nullopt;
   const Step& function = qdq.program.steps[static_cast<std::size_t>(next)];
   if (function.descriptor->traits.role != ops::Traits::Role::element || function.inputs.size() != 1 ||
@@ -327,7 +327,7 @@ std::optional<Function> function_behind(Qdq& qdq, std::size_t product) {
       qdq.program.steps[static_cast<std::size_t>(last)].inputs[0] != function.outputs[0] ||
       !qdq.from_quantizer(static_cast<std::size_t>(last)))
     return std::nullopt;
-  return Function{product, static_cast<std::size_t>(next), static_cast<std::size_t>(last)};
+  return Function{linear_step, static_cast<std::size_t>(next), static_cast<std::size_t>(last)};
 }
 
 // The largest magnitude of a constant, which may be quantized; empty for other values.
@@ -409,13 +409,13 @@ struct LinearRule {
   std::string_view op;
   std::optional<Replacement> (*make)(Qdq& qdq, const Step& step, const std::optional<Quantized>& y);
 };
-constexpr LinearRule kProducts[] = {{"Conv", conv_into}, {"MatMul", matmul_into}, {"Gemm", gemm_into}};
+constexpr LinearRule kLinearRules[] = {{"Conv", conv_into}, {"MatMul", matmul_into}, {"Gemm", gemm_into}};
 
 // Quantizing to the output's scale before the function would round twice. So the linear operator produces
 // int16 at a much finer scale, and a table applies the function.
-Result<void> put_table_behind(Qdq& qdq, const LinearRule& rule, std::size_t product) {
-  const auto of = function_behind(qdq, product);
-  const Step& step = qdq.program.steps[product];
+Result<void> put_table_behind(Qdq& qdq, const LinearRule& rule, std::size_t linear_step) {
+  const auto of = function_behind(qdq, linear_step);
+  const Step& step = qdq.program.steps[linear_step];
   // Depthwise convolution into int16 is slower than convolution and function in float.
   if (of && attribute_or<std::int64_t>(*step.node, "group", 1) > 1) return {};
   const auto scale = of ? scale_for_all(qdq, step) : std::nullopt;
@@ -423,7 +423,7 @@ Result<void> put_table_behind(Qdq& qdq, const LinearRule& rule, std::size_t prod
   // table.
   constexpr float kCoarsest = 1.0F / 16;
   if (!scale || *scale > kCoarsest) return {};
-  Quantized between{.step = product};
+  Quantized between{.step = linear_step};
   Array stored = TRY(Array::make(*qdq.resources.memory, ElementType::float32, {}));
   *stored.mutable_data<float>() = *scale;
   between.scale = qdq.edit.add_constant(std::move(stored));
@@ -438,7 +438,7 @@ Result<void> put_table_behind(Qdq& qdq, const LinearRule& rule, std::size_t prod
   node = as_operator(node, "LookUp", ops::kAnybit);
   node.attributes.clear();
   set_attribute(node, "of", name);
-  TRY(qdq.edit.replace(product, std::move(made->node), std::move(made->inputs)));
+  TRY(qdq.edit.replace(linear_step, std::move(made->node), std::move(made->inputs)));
   return qdq.edit.replace(of->function, of->quantizer, std::move(node), {codes, held});
 }
 
@@ -447,8 +447,8 @@ Result<void> run_functions(Program& program, const Resources& resources) {
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     if (qdq.edit.removed(i)) continue;
     const auto rule =
-        std::ranges::find_if(kProducts, [&](const LinearRule& one) { return is(program.steps[i], one.op); });
-    if (rule != std::end(kProducts)) TRY(put_table_behind(qdq, *rule, i));
+        std::ranges::find_if(kLinearRules, [&](const LinearRule& one) { return is(program.steps[i], one.op); });
+    if (rule != std::end(kLinearRules)) TRY(put_table_behind(qdq, *rule, i));
   }
   qdq.edit.done();
   return {};

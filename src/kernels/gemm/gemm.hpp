@@ -109,7 +109,7 @@ struct FloatGemmWork {
   FloatEpilogue epilogue = {};
 };
 
-void gemm(const FloatGemmWork& product, ThreadPool& pool);
+void gemm(const FloatGemmWork& work, ThreadPool& pool);
 
 // ---- Integers: C = (A − zero point)·(B − zero point), exact
 
@@ -220,7 +220,7 @@ struct IntegerGemmWork {
   IntegerEpilogue epilogue = {};
 };
 
-void gemm(const IntegerGemmWork& product, ThreadPool& pool);
+void gemm(const IntegerGemmWork& work, ThreadPool& pool);
 
 // 16-bit A is made signed, and its zero point is applied to the sums. This is the zero point that then
 // remains.

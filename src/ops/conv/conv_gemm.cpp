@@ -38,7 +38,7 @@ void multiply_group(Frame& frame, const ConvSizes& sizes, std::int64_t group, co
                     const kernels::FloatRhs& weights, const float* bias,
                     const kernels::Activation& activation, float* y) {
   const std::int64_t outputs = sizes.out_per_group();
-  kernels::FloatGemmWork product{.m = sizes.batch * output_size(sizes.window),
+  kernels::FloatGemmWork work{.m = sizes.batch * output_size(sizes.window),
                                  .n = outputs,
                                  .k = sizes.depth(),
                                  .b = &weights,
@@ -47,13 +47,13 @@ void multiply_group(Frame& frame, const ConvSizes& sizes, std::int64_t group, co
   const float zero = 0;
   const kernels::ConvRows rows(sizes, group, x, sizeof(float), &zero);
   if (kernels::ConvRows::is_plain(sizes)) {
-    product.a = {x + group * sizes.in_per_group(), sizes.in_channels, 1};
+    work.a = {x + group * sizes.in_per_group(), sizes.in_channels, 1};
   } else {
-    product.rows = &rows;
+    work.rows = &rows;
   }
-  if (bias) product.epilogue.addend = {bias + group * outputs, 0, 1};
-  clamp(activation, product.epilogue);
-  kernels::gemm(product, frame.pool());
+  if (bias) work.epilogue.addend = {bias + group * outputs, 0, 1};
+  clamp(activation, work.epilogue);
+  kernels::gemm(work, frame.pool());
 }
 
 }  // namespace

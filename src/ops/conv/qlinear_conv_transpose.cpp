@@ -114,7 +114,7 @@ Result<void> run_as(Frame& frame, const ConvSizes& sizes, const Spread& spread, 
   for (std::int64_t image = 0; image < sizes.batch * sizes.groups; ++image) {
     const std::int64_t n = image / sizes.groups, group = image % sizes.groups;
     const std::byte* from = x.bytes() + (n * sizes.out_channels + group * inputs) * in_space * bytes_of(type);
-    kernels::IntegerGemmWork product{.m = in_space,
+    kernels::IntegerGemmWork work{.m = in_space,
                                      .n = columns,
                                      .k = inputs,
                                      .a = {type, from, 1, in_space},
@@ -123,14 +123,14 @@ Result<void> run_as(Frame& frame, const ConvSizes& sizes, const Spread& spread, 
                                      .c = once ? static_cast<void*>(codes.data()) : sums.data(),
                                      .c_stride = columns};
     if (once) {
-      product.epilogue = {.type = *result_of(out.type()),
+      work.epilogue = {.type = *result_of(out.type()),
                           .bias = {spread.column_biases.data() + group * columns, 0, 1},
                           .scale = {spread.column_multipliers.data() + group * columns, 0, 1},
                           .zero_point = numbers.y_zero,
                           .low = kLow,
                           .high = kHigh};
     }
-    kernels::gemm(product, frame.pool());
+    kernels::gemm(work, frame.pool());
     T* y = out.mutable_data<T>() + n * space * sizes.in_channels + group * channels;
     const auto body = [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t row = first; row < last; ++row) {

@@ -43,17 +43,17 @@ Result<void> run(Frame& frame) {
   const Array& a = frame.in(0);
   if (a.type() != ElementType::float32) return wrong_type(frame, 0);
   const std::shared_ptr<const Weight> weight = TRY(stored_weight<Weight>(frame, weight_of));
-  BatchedMatMul products = TRY(BatchedMatMul::of(
+  BatchedMatMul matmul = TRY(BatchedMatMul::of(
       TRY(Operand::of(a.dims(), true)), TRY(Operand::of(weight->dims, false, frame.flag("transB")))));
-  products.fold();
-  Array& out = *TRY(frame.out(0, a.type(), products.out));
-  const auto addend = TRY(packed_addend(frame, products));
-  kernels::multiply({.m = products.m,
+  matmul.fold();
+  Array& out = *TRY(frame.out(0, a.type(), matmul.out));
+  const auto addend = TRY(packed_addend(frame, matmul));
+  kernels::multiply({.m = matmul.m,
                      .a = a.data<float>(),
-                     .a_stride = products.a_row,
+                     .a_stride = matmul.a_row,
                      .b = &weight->signs,
                      .c = out.mutable_data<float>(),
-                     .c_stride = products.n,
+                     .c_stride = matmul.n,
                      .scale = binary_scale(frame, a) * static_cast<float>(frame.real("alpha", 1)),
                      .factors = weight->factors.data(),
                      .beta = static_cast<float>(frame.real("beta", 1)),

@@ -48,7 +48,7 @@ bool is_bytes(ElementType type) { return type == ElementType::int8 || type == El
 Result<void> run(Frame& frame) {
   if (!is_bytes(frame.in(0).type())) return wrong_type(frame, 0);
   const IntegerTerms terms = TRY(IntegerTerms::of(frame, kInteger));
-  Array& out = *TRY(frame.out(0, ElementType::int32, terms.products.out));
+  Array& out = *TRY(frame.out(0, ElementType::int32, terms.matmul.out));
   multiply_integers(frame, terms, {}, {}, out);
   return {};
 }
@@ -64,7 +64,7 @@ Result<void> run_real(Frame& frame) {
   TRY(expect_inputs(frame, {2, 3}));
   if (!is_bytes(frame.in(0).type())) return wrong_type(frame, 0);
   const IntegerTerms terms = TRY(IntegerTerms::of(frame, kReal));
-  const BatchedMatMul& p = terms.products;
+  const BatchedMatMul& p = terms.matmul;
   const auto a_scale = TRY(scales_of(frame, 2, p.m, p.count)),
              b_scale = TRY(scales_of(frame, 3, p.n, p.count));
   const IntegerScales scales = TRY(scales_of(frame, terms, a_scale, b_scale, 1));
@@ -113,7 +113,7 @@ Result<void> run_dynamic(Frame& frame) {
   TRY(expect_inputs(frame, {2}));
   if (a.type() != ElementType::float32) return wrong_type(frame, 0);
   IntegerTerms terms = TRY(IntegerTerms::of(frame, kDynamic));
-  const BatchedMatMul& p = terms.products;
+  const BatchedMatMul& p = terms.matmul;
   const Quantized left = TRY(quantize(frame, a));
   terms.a_zero = {&left.zero_point, 0, 0};
   const IntegerScales scales =

@@ -49,7 +49,7 @@ Result<Terms> terms_of(Frame& frame) {
   TRY(expect_inputs(frame, {1, 4}));
   if (!result_of(frame.in(0).type())) return wrong_type(frame, 0);
   Terms terms{TRY(IntegerTerms::of(frame, kInputs)), {}, {}};
-  const BatchedMatMul& p = terms.whole.products;
+  const BatchedMatMul& p = terms.whole.matmul;
   terms.a_scale = TRY(scales_of(frame, 1, p.m, p.count));
   terms.b_scale = TRY(scales_of(frame, 4, p.n, p.count));
   return terms;
@@ -66,7 +66,7 @@ Result<void> run_codes(Frame& frame, const Terms& terms, std::size_t zero, doubl
   const kernels::IntegerEpilogue epilogue{
       .type = *type, .bias = bias, .zero_point = zero_code, .low = range.low, .high = range.high};
   const IntegerScales scales = TRY(scales_of(frame, terms.whole, terms.a_scale, terms.b_scale, divisor));
-  Array& out = *TRY(frame.out(0, zero_point.type(), terms.whole.products.out));
+  Array& out = *TRY(frame.out(0, zero_point.type(), terms.whole.matmul.out));
   multiply_integers(frame, terms.whole, epilogue, scales, out);
   return {};
 }
@@ -81,7 +81,7 @@ Result<void> run_gemm(Frame& frame) {
     return wrong("QGemm multiplies matrices: inputs 0 and 3 must have rank 2");
   }
   const Terms terms = TRY(terms_of(frame));
-  const BatchedMatMul& p = terms.whole.products;
+  const BatchedMatMul& p = terms.whole.matmul;
   kernels::Spread<std::int32_t> bias;
   if (frame.has(6)) {
     const Array& c = frame.in(6);

@@ -32,13 +32,13 @@ class QuantizedWeight final : public GateWeight<float> {
     const auto [scale, zero] = quantize(a, m * k_);
     const std::int64_t count = scales_.column_stride == 0 ? 1 : n_;
     for (std::int64_t i = 0; i < count; ++i) factors_[i] = scale * scales_.data[i];
-    kernels::IntegerGemmWork product{.m = m, .n = n_, .k = k_, .b = &packed_, .c = c, .c_stride = c_row};
-    product.a = {kernels::IntegerType::uint8, codes_, k_, 1};
-    product.a_zero = {&zero, 0, 0};
-    product.epilogue.type = kernels::IntegerResult::float32;
-    product.epilogue.scale = {factors_, 0, scales_.column_stride};
-    product.epilogue.addend = addend;
-    kernels::gemm(product, pool);
+    kernels::IntegerGemmWork work{.m = m, .n = n_, .k = k_, .b = &packed_, .c = c, .c_stride = c_row};
+    work.a = {kernels::IntegerType::uint8, codes_, k_, 1};
+    work.a_zero = {&zero, 0, 0};
+    work.epilogue.type = kernels::IntegerResult::float32;
+    work.epilogue.scale = {factors_, 0, scales_.column_stride};
+    work.epilogue.addend = addend;
+    kernels::gemm(work, pool);
   }
 
  private:

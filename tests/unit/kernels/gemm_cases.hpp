@@ -89,21 +89,21 @@ struct IntegerState {
         plain({kB, b.data(), s.n, 1}, s.k, s.n, {}),
         right(is_packed ? static_cast<const IntegerRhs*>(&packed) : &plain) {}
   void run(ThreadPool& pool) {
-    IntegerGemmWork product{.m = s.m,
+    IntegerGemmWork work{.m = s.m,
                             .n = s.n,
                             .k = s.k,
                             .a = {kA, a.data(), s.k, 1},
                             .b = right,
                             .c = y.data(),
                             .c_stride = s.n};
-    product.a_zero = {&zero, 0, 0};
-    product.epilogue = {.type = IntegerResult::int16,
+    work.a_zero = {&zero, 0, 0};
+    work.epilogue = {.type = IntegerResult::int16,
                         .bias = {bias.data(), 0, 1},
                         .scale = {&scale, 0, 0},
                         .zero_point = 3,
                         .low = -32768,
                         .high = 32767};
-    gemm(product, pool);
+    gemm(work, pool);
   }
   void reference() {
     for (std::int64_t r = 0; r < s.m; ++r) {

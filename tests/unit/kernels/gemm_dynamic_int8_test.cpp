@@ -109,10 +109,10 @@ std::vector<float> product_of(const DynamicInt8Weights& packed, const Sizes& s, 
                               const std::vector<float>& bias, ThreadPool& pool) {
   const auto m = static_cast<std::int64_t>(a.size()) / s.k;
   std::vector<float> c(at(m * s.n));
-  FloatGemmWork product{
+  FloatGemmWork work{
       .m = m, .n = s.n, .k = s.k, .a = {a.data(), s.k, 1}, .b = &packed, .c = c.data(), .c_stride = s.n};
-  if (!bias.empty()) product.epilogue = {.alpha = 2, .beta = 3, .addend = {bias.data(), 0, 1}};
-  gemm(product, pool);
+  if (!bias.empty()) work.epilogue = {.alpha = 2, .beta = 3, .addend = {bias.data(), 0, 1}};
+  gemm(work, pool);
   return c;
 }
 

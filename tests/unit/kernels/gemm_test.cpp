@@ -61,11 +61,11 @@ void check_floats(const FloatCase& test, bool ta, bool tb, bool packed, ThreadPo
   const PackedFloats ahead(b, k, n);
   const PlainFloats plain(b, n);
   std::vector<float> c(at(m * (n + 3)), -7.0f);
-  FloatGemmWork product{.m = m, .n = n, .k = k, .a = a, .c = c.data(), .c_stride = n + 3};
-  product.b = packed ? static_cast<const FloatRhs*>(&ahead) : &plain;
-  product.epilogue = {
+  FloatGemmWork work{.m = m, .n = n, .k = k, .a = a, .c = c.data(), .c_stride = n + 3};
+  work.b = packed ? static_cast<const FloatRhs*>(&ahead) : &plain;
+  work.epilogue = {
       .alpha = 2, .beta = 3, .addend = {test.bias.data(), 0, 1}, .low = -50.0f, .high = 1000.0f};
-  gemm(product, pool);
+  gemm(work, pool);
   for (std::int64_t r = 0; r < m; ++r) {
     for (std::int64_t j = 0; j < n; ++j) {
       ASSERT_EQ(c[at(r * (n + 3) + j)], test.expected(r, j, ta, tb)) << test.s << " at " << r << ", " << j;
@@ -112,15 +112,15 @@ TEST_P(GemmOnEveryTarget, FloatRowsDoNotDependOnOtherRowsOrThreads) {
   for (float& x : a) x = normal(random);
   for (float& x : b) x = normal(random);
   const PackedFloats right({b.data(), n, 1}, k, n);
-  FloatGemmWork product{
+  FloatGemmWork work{
       .m = m, .n = n, .k = k, .a = {a.data(), k, 1}, .b = &right, .c = all.data(), .c_stride = n};
-  gemm(product, pool_);
+  gemm(work, pool_);
   ThreadPool alone(1);
   for (std::int64_t r = 0; r < m; ++r) {
-    product.m = 1;
-    product.a.data = a.data() + r * k;
-    product.c = one.data();
-    gemm(product, alone);
+    work.m = 1;
+    work.a.data = a.data() + r * k;
+    work.c = one.data();
+    gemm(work, alone);
     for (std::int64_t j = 0; j < n; ++j) ASSERT_EQ(one[at(j)], all[at(r * n + j)]) << "row " << r;
   }
 }
@@ -230,13 +230,13 @@ std::vector<T> product_of(const IntegerCase& test, bool packed, bool source, con
   const PackedIntegers ahead(test.right(), k, n, zeros);
   const PlainIntegers plain(test.right(), k, n, zeros);
   const Copier copier(test);
-  IntegerGemmWork product{
+  IntegerGemmWork work{
       .m = m, .n = n, .k = k, .a = test.left(), .c = c.data(), .c_stride = n, .epilogue = epilogue};
-  product.rows = source ? &copier : nullptr;
-  product.a_zero = {test.a_zeros.data(), bytes_of(test.a.type) == 1 ? 1 : 0, 0};
-  product.b = packed ? static_cast<const IntegerRhs*>(&ahead) : &plain;
-  product.epilogue.bias = {test.bias.data(), 0, 1};
-  gemm(product, pool);
+  work.rows = source ? &copier : nullptr;
+  work.a_zero = {test.a_zeros.data(), bytes_of(test.a.type) == 1 ? 1 : 0, 0};
+  work.b = packed ? static_cast<const IntegerRhs*>(&ahead) : &plain;
+  work.epilogue.bias = {test.bias.data(), 0, 1};
+  gemm(work, pool);
   return c;
 }
 
@@ -266,8 +266,8 @@ void check_codes(const IntegerCase& test, IntegerResult type, float scale, Threa
         test, how & 1, how & 2,
         {.type = type, .scale = {&scale, 0, 0}, .zero_point = zero, .low = low, .high = high}, pool);
     for (std::int64_t i = 0; i < test.s.m * test.s.n; ++i) {
-      const float product = static_cast<float>(test.sum(i / test.s.n, i % test.s.n)) * scale;
-      const double q = std::nearbyint(static_cast<double>(product)) + zero;
+      const float work = static_cast<float>(test.sum(i / test.s.n, i % test.s.n)) * scale;
+      const double q = std::nearbyint(static_cast<double>(work)) + zero;
       const auto code = static_cast<T>(std::min<double>(std::max<double>(q, low), high));
       ASSERT_EQ(c[at(i)], code) << test.s << " how " << how << " at " << i;
     }

@@ -97,7 +97,7 @@ TEST(Traits, AnAliasBelongsToOneOperator) {
 
 TEST(Traits, ALinearOperatorHasWeightsAndCountsItsMultiplications) {
   for (const Descriptor* one : table()) {
-    if (one->traits.product == Traits::Product::none) continue;
+    if (one->traits.linear == Traits::Linear::none) continue;
     EXPECT_NE(one->macs, nullptr) << one->name;
     EXPECT_NE(one->traits.weight(1), nullptr) << one->name;
   }
