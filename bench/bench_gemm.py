@@ -1,4 +1,4 @@
-"""Matrix products beside ONNX Runtime's, in turns, the best of many.
+"""Matrix multiplication beside ONNX Runtime's, in turns, the best of many.
 
 Prints GMAC/s of both and their ratio. int8 is unsigned times signed with requantization (QLinearMatMul); there ONNX
 Runtime's sums may saturate on CPUs without VNNI, ours are exact.
@@ -74,7 +74,7 @@ def main():
         print(kind, *sizes, threads, arguments.seconds, file=program.stdin, flush=True)
         return float(program.stdout.readline())
 
-    print(f"{'':8} {'product':>16} {'threads':>7} {'anybit':>8} {'peer':>8}  ratio   (GMAC/s)")
+    print(f"{'':8} {'size':>16} {'threads':>7} {'anybit':>8} {'peer':>8}  ratio   (GMAC/s)")
     for kind in arguments.kinds.split(","):
         for threads in map(int, arguments.threads.split(",")):
             for sizes in SIZES:

@@ -1,4 +1,4 @@
-"""Products by packed weights beside our float32 and ONNX Runtime's MatMulNBits, and products of signs; 1 and 2 threads.
+"""GEMM with packed weights beside our float32 GEMM and ONNX Runtime's MatMulNBits, and binary GEMM; 1 and 2 threads.
 
     python bench/bench_packed.py [--rounds N] [--size K] [--binary K] [--write docs/speed.md]
 
@@ -39,7 +39,7 @@ def float_model(size):
 
 
 def decode_model(name, size, **about):
-    """A weight of random codes, packed along the axis that is summed over; `about`: more attributes of Decode."""
+    """A weight of random values, packed along the reduction axis; `about`: more attributes of Decode."""
     rng, bits = np.random.default_rng(2), FORMATS[name]
     block = {"nvfp4": 16, "bfp16": 8}.get(name, BLOCK)
     codes = rng.integers(0, 256, (size, size * bits // 8)).astype(np.uint8)
@@ -56,7 +56,7 @@ def decode_model(name, size, **about):
 
 
 def binary_model(size):
-    """Signs by signs: the input is quantized while the model runs."""
+    """Binary GEMM: the input is binarized at run time."""
     rng = np.random.default_rng(5)
     constants = {"codes": rng.integers(0, 256, (size, size // 8)).astype(np.uint8),
                  "scale": (rng.random((1, size)) + 0.1).astype(np.float32)}
@@ -118,7 +118,7 @@ def table(size, rows, threads, rounds):
 
 
 def binary_table(size, threads, rounds):
-    """A square product of signs, and of the floats that they were."""
+    """A square binary GEMM, and the float32 GEMM of the same size."""
     x = np.random.default_rng(4).standard_normal((size, size)).astype(np.float32)
     best = shortest({"float32": Executor(float_model(size), threads).timer({"x": x}),
                      "binary × binary": Executor(binary_model(size), threads).timer({"x": x})}, rounds)
@@ -132,7 +132,7 @@ def main():
     parser.add_argument("--size", type=int, default=4096)
     parser.add_argument("--rows", type=int, nargs="+", default=[1, 16])
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--binary", type=int, default=1024, help="the sides of the product of signs")
+    parser.add_argument("--binary", type=int, default=1024, help="the size of the square binary GEMM")
     parser.add_argument("--write", type=pathlib.Path, help="put the table into this document")
     options = parser.parse_args()
     lines = ["| GEMM | weight | threads | ms | × our float32 | × ONNX Runtime, level 0 | × level 4 |",

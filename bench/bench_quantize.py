@@ -5,8 +5,8 @@
 Times are those of the whole process, from the file and the samples on disk to the file written; of ONNX Runtime's, which
 starts Python and gets a model that was prepared before, also that of the call alone. Memory is each process's peak.
 
-Before that, how fast weights alone are coded: GB of float32 a second on two threads, of a model of 1 GB with external data.
-The first number is that of coding, the second that of the whole process.
+Before that, how fast weights alone are quantized: GB of float32 a second on two threads, of a model of 1 GB with external data.
+The first number is that of quantization, the second that of the whole process.
 """
 import argparse
 import functools
@@ -44,7 +44,7 @@ WEIGHTS = ("w8", "w16", "w4", "w2", "dynamic-int8")
 
 
 def samples(stem, count):
-    """A folder of `count` pictures of digits on paper."""
+    """A folder of `count` images of digits on paper."""
     folder = WORK / stem / f"samples_{count}"
     folder.mkdir(parents=True, exist_ok=True)
     for k in range(count):
@@ -151,7 +151,7 @@ def summary(results, counts):
 
 
 def matrices(count=16, side=4096):
-    """A chain of products whose weights lie beside the model."""
+    """A chain of MatMuls whose weights are external data."""
     model, data = WORK / "matrices.onnx", WORK / "matrices.bin"
     size = 4 * side * side
     if not data.exists() or data.stat().st_size != count * size:
@@ -166,7 +166,7 @@ def matrices(count=16, side=4096):
         for key, value in (("location", data.name), ("offset", k * size), ("length", size)):
             tensor.external_data.add(key=key, value=str(value))
         tensors.append(tensor)
-        nodes.append(helper.make_node("MatMul", [f"x{k}", f"w{k}"], [f"x{k + 1}"], name=f"product{k}"))
+        nodes.append(helper.make_node("MatMul", [f"x{k}", f"w{k}"], [f"x{k + 1}"], name=f"matmul{k}"))
     ports = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, side]) for name in ("x0", f"x{count}")]
     graph = helper.make_graph(nodes, "matrices", ports[:1], ports[1:], tensors)
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), model)
@@ -174,25 +174,25 @@ def matrices(count=16, side=4096):
 
 
 def weights():
-    """A table of how fast each recipe codes weights."""
+    """A table of how fast each recipe quantizes weights."""
     model, size = matrices()
     yield "| recipe | quantization GB/s | whole process GB/s | peak MB |"
     yield "|---|--:|--:|--:|"
     for recipe in WEIGHTS:
-        coding, whole, peak = [], [], []
+        quantizing, whole, peak = [], [], []
         for _ in range(3):
             seconds, most, said = run([ANYBIT, "quantize", model, "-o", WORK / "matrices.q.onnx", "--recipe", recipe,
                                        "--threads", 2, "--json"])
-            coding.append(json.loads(said)["seconds"]["quantize"])
+            quantizing.append(json.loads(said)["seconds"]["quantize"])
             whole.append(seconds)
             peak.append(most)
-        yield f"| {recipe} | {size / min(coding) / 1e9:.2f} | {size / min(whole) / 1e9:.2f} | {max(peak) / 1e6:,.0f} |"
+        yield f"| {recipe} | {size / min(quantizing) / 1e9:.2f} | {size / min(whole) / 1e9:.2f} | {max(peak) / 1e6:,.0f} |"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="models whose name holds this")
-    parser.add_argument("--weights", action="store_true", help="only how fast weights are coded")
+    parser.add_argument("--weights", action="store_true", help="only how fast weights are quantized")
     parser.add_argument("--samples", type=int, nargs="+", default=[8, 32, 128])
     parser.add_argument("--observers", nargs="+", choices=OBSERVERS, default=list(OBSERVERS))
     parser.add_argument("--columns", nargs="+", choices=TOOLS, default=list(TOOLS))

@@ -25,7 +25,7 @@ PICTURES = {
     "ch_PP-OCRv4_rec_infer": (1, 3, 48, 320),
     "ch_ppocr_mobile_v2.0_cls_infer": (1, 3, 48, 192),
 }
-KERNELS = {  # name: (input, weight, attributes of Conv); a matrix product has no attributes
+KERNELS = {  # name: (input, weight, attributes of Conv); a MatMul has no attributes
     "conv 3x3 64-64 at 56": ((1, 64, 56, 56), (64, 64, 3, 3), dict(pads=[1] * 4)),
     "conv 1x1 256-1024 at 14": ((1, 256, 14, 14), (1024, 256, 1, 1), {}),
     "depthwise 3x3 144 at 56": ((1, 144, 56, 56), (144, 1, 3, 3), dict(pads=[1] * 4, group=144)),

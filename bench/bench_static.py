@@ -30,7 +30,7 @@ ROWS = [("fp8 e4m3, calibrated", "fp8_e4m3 channel", "fp8_e4m3 minmax"), ("fp8 e
 
 def quantized(task, weights, data, folder):
     recipe, made = folder / "recipe.yaml", folder / "q.onnx"
-    part = "activations" if data.startswith("int") else "data_in"  # of floats, the inputs of products are what hardware rounds
+    part = "activations" if data.startswith("int") else "data_in"  # of floats, hardware rounds the inputs of linear operators
     recipe.write_text(f"global: {{weights: {weights}, {part}: {data}, refine: sum-preserving-rounding}}\n")
     subprocess.run([PROGRAM, "quantize", task.model, "-o", made, "--recipe", recipe, "--calib", folder / "samples"], check=True,
                    capture_output=True)

@@ -315,7 +315,7 @@ class CaseMaker {
   }
 
   // A MatMul as dynamic quantization writes it.
-  std::string dynamic_product(const Value& x, std::int64_t columns, float scale) {
+  std::string dynamic_matmul(const Value& x, std::int64_t columns, float scale) {
     quantized_ = true;
     const std::string codes = fresh(), x_scale = fresh(), zero = fresh();
     graph_.nodes.push_back(node("DynamicQuantizeLinear", {x.name}, {codes, x_scale, zero}, {}));
@@ -338,7 +338,7 @@ class CaseMaker {
     std::vector<std::int64_t> dims = x.dims;
     dims.back() = columns;
     std::string y = choices_.below(3) == 2
-                        ? dynamic_product(x, columns, scale)
+                        ? dynamic_matmul(x, columns, scale)
                         : step("MatMul", {x.name, weights({x.dims.back(), columns}, 1, scale)});
     if (choices_.below(2) == 1) y = step("Add", {y, reals({columns}, 0.5f)});
     put(std::move(y), std::move(dims));

@@ -29,7 +29,7 @@ def real_convs(random):
                 "x": random.normal(size=(1, 30, height, width)).astype(np.float32)}, constants
 
 
-def products(random):
+def matmuls(random):
     for (m, k, n), (a_kind, b_kind) in zip(((1, 5, 3), (3, 9, 17), (7, 2, 1)), KINDS):
         constants = {"s": np.float32(0.1), "z": a_kind(0), "b": codes(random, b_kind, (k, n)), "bz": b_kind(0)}
         yield [helper.make_node("QLinearMatMul", ["a", "s", "z", "b", "s", "bz", "s", "z"], ["y"])], {"a": codes(random, a_kind, (m, k))}, constants
@@ -38,7 +38,7 @@ def products(random):
 def test_matmuls_and_convolutions_stay_within_their_arrays(tmp_path):
     random = np.random.default_rng(SEED)
     body, names = "", []
-    for case in (*integer_convs(random), *real_convs(random), *products(random)):
+    for case in (*integer_convs(random), *real_convs(random), *matmuls(random)):
         name = f"net{len(names)}"
         generate(model_of(*case), tmp_path / f"{name}.c", [DEFAULT, PERFORMANCE][len(names) % 2])
         body += calls(name, (tmp_path / f"{name}.h").read_text())

@@ -44,7 +44,7 @@ def conv_case(random, number):
     return [helper.make_node("QLinearConv", names, ["y"], **attributes)], inputs, constants
 
 
-def product_case(random, number):
+def matmul_case(random, number):
     m, k, n = [(1, 64, 10), (7, 33, 20), (13, 16, 16), (4, 5, 1)][number % 4]
     kinds = [np.dtype([np.uint8, np.int8][bit]) for bit in random.integers(0, 2, 3)]
     which = ["QLinearMatMul", "MatMulInteger", "MatMulIntegerToFloat", "QGemm", "DynamicQuantizeMatMul", "batched", "wide"][number % 7]
@@ -115,7 +115,7 @@ def element_case(random, number):
             {"x": random.normal(size=(5, 7)).astype(np.float32)}, {})
 
 
-CASES = {"conv": (conv_case, 12), "product": (product_case, 14), "element": (element_case, 18)}
+CASES = {"conv": (conv_case, 12), "matmul": (matmul_case, 14), "element": (element_case, 18)}
 
 
 def test_integer_operators_are_bit_identical_to_the_runtime(tmp_path):

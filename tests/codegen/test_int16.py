@@ -54,7 +54,7 @@ def wide_conv_case(random, number):
     return [node], {"x": x}, constants, requantized(sums, factor, y_zero, y_kind)
 
 
-def wide_product_case(random, number):
+def wide_matmul_case(random, number):
     m, k, n = [(1, 64, 10), (7, 33, 20), (13, 16, 16), (4, 900, 3)][number % 4]
     a, b = codes(random, np.int16, (m, k)), codes(random, np.int8, (k, n))
     zero = 0 if number % 3 else 77
@@ -93,7 +93,7 @@ def wide_element_case(random, number):
     return [node], {"x": x}, own, requantized(sums, factor, middle, kind)
 
 
-WIDE_CASES = {"conv": (wide_conv_case, 40), "product": (wide_product_case, 12), "element": (wide_element_case, 10)}
+WIDE_CASES = {"conv": (wide_conv_case, 40), "matmul": (wide_matmul_case, 12), "element": (wide_element_case, 10)}
 
 
 def test_operators_on_16_bits_are_exact(tmp_path):
@@ -121,11 +121,11 @@ def test_the_largest_16_bit_sums_use_32_bit_tiles(depth, parts, tmp_path):
     scales = {"s": np.float32(1), "ys": np.float32(np.abs(sums).max() / 30000)}
     constants = scales | {"z": np.int16(0), "zs": np.zeros(8, np.int16), "w": w}
     conv = helper.make_node("QLinearConv", ["x", "s", "z", "w", "s", "zs", "ys", "z"], ["y"], domain=ANYBIT)
-    product = helper.make_node("QGemm", ["x", "s", "z", "w", "s", "z", "", "ys", "z"], ["y"], domain=MICROSOFT, transB=1)
+    gemm = helper.make_node("QGemm", ["x", "s", "z", "w", "s", "z", "", "ys", "z"], ["y"], domain=MICROSOFT, transB=1)
     rows = x.reshape(depth, 16).T.copy()
     factor = np.float32(1 / np.float64(scales["ys"]))
     cases = {"conv": (model_of([conv], {"x": x}, constants), x, sums),
-             "product": (model_of([product], {"x": rows}, constants | {"w": w[:, :, 0, 0]}), rows, sums.reshape(8, 16).T)}
+             "matmul": (model_of([gemm], {"x": rows}, constants | {"w": w[:, :, 0, 0]}), rows, sums.reshape(8, 16).T)}
     for name, (model, _, _) in cases.items():
         generate(model, tmp_path / f"{name}.c")
         split = re.search(r"split_shorts\(.*, (\d), \d\);", (tmp_path / f"{name}.c").read_text())

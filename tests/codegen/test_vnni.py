@@ -65,12 +65,12 @@ def test_dot4_convolutions_are_bit_identical_to_the_runtime(cases, options):
         np.testing.assert_array_equal(programs[name].run([x], expected)[0], expected[0], err_msg=name)
 
 
-PRODUCTS = [(1, 64, 10), (1, 1, 1), (7, 33, 20), (8, 30, 16), (13, 16, 17), (2, 3, 40), (15, 6, 33), (3, 130, 100)]
+SIZES = [(1, 64, 10), (1, 1, 1), (7, 33, 20), (8, 30, 16), (13, 16, 17), (2, 3, 40), (15, 6, 33), (3, 130, 100)]
 
 
-def product(number):
+def gemm(number):
     random = np.random.default_rng([SEED, 1, number])
-    m, k, n = PRODUCTS[number % len(PRODUCTS)]
+    m, k, n = SIZES[number % len(SIZES)]
     a_kind, y_kind = (np.dtype([np.uint8, np.int8][bit]) for bit in random.integers(0, 2, 2))
     a, b = codes(random, a_kind, (2, m, k)), codes(random, np.int8, (k, n))
     a.flat[0], b[:, 0] = np.iinfo(a_kind).max, -128
@@ -92,11 +92,11 @@ def product(number):
 
 def test_dot4_gemms_are_bit_identical_to_the_runtime(tmp_path):
     made = {}
-    for number in range(5 * len(PRODUCTS)):
-        model, a = product(number)
-        generate(model, tmp_path / f"product_{number}.c", (DEFAULT, PERFORMANCE)[number // 5 % 2])
-        assert "dot4_panel(c" in (tmp_path / f"product_{number}.c").read_text()
-        made[f"product_{number}"] = a, Executor(model, threads=1).run({"a": a})
+    for number in range(5 * len(SIZES)):
+        model, a = gemm(number)
+        generate(model, tmp_path / f"matmul_{number}.c", (DEFAULT, PERFORMANCE)[number // 5 % 2])
+        assert "dot4_panel(c" in (tmp_path / f"matmul_{number}.c").read_text()
+        made[f"matmul_{number}"] = a, Executor(model, threads=1).run({"a": a})
     for options in ["-O0"], ["-O0", "-mavx2", "-mfma"], ["-O1", *VNNI]:
         programs = compiled(list(made), tmp_path, *options)
         for name, (a, expected) in made.items() if HAS_VNNI or VNNI[-1] not in options else ():

@@ -62,7 +62,7 @@ def counted():
 
 
 def multiplied():
-    """Few bytes go in and come out, but the products between are many."""
+    """Few bytes go in and come out, but the multiplications between them are many."""
     nodes = [helper.make_node("Expand", ["c", "n"], ["a"]), helper.make_node("Einsum", ["a", "a"], ["k"], equation="ij,kl->ik")]
     return model(nodes, [("c", np.float32([1])), ("n", np.int64([4000, 4000]))])
 

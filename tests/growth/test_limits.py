@@ -36,7 +36,7 @@ def value(name, dims):
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """A model with a weight that is made whole when it is built, a function, and a product; samples, ranges."""
+    """A model with a weight that is decoded when it is built, a function, and a MatMul; samples, ranges."""
     folder = tmp_path_factory.mktemp("limits")
     sparse = helper.make_sparse_tensor(numpy_helper.from_array(np.float32([1]), "k"),
                                        helper.make_tensor("i", TensorProto.INT64, [1], [0]), [WIDTH * WIDTH])

@@ -8,7 +8,7 @@ from onnx import helper, numpy_helper
 from support.quantizing import Executor, in_onnxruntime, report_of, run_tool
 
 CHANNELS, SIDE = 12, 14
-PRODUCTS = ("c1", "c2", "t", "g", "m")
+LINEAR = ("c1", "c2", "t", "g", "m")
 
 
 def constant(name, value):
@@ -60,7 +60,7 @@ def values(path, names, x):
 
 def means(path, x):
     """Means per output channel of the linear operators; of the MatMul after its Add."""
-    names = [*PRODUCTS[:-1], "y"]
+    names = [*LINEAR[:-1], "y"]
     return [value.mean((0, 2, 3) if value.ndim == 4 else tuple(range(value.ndim - 1)))
             for value in values(path, names, x)]
 
@@ -80,7 +80,7 @@ def test_outputs_keep_their_means(tool, tmp_path, recipe):
     for refine in ("sums", "means"):
         made, report = quantized(tool, tmp_path, refine, "--calib", tmp_path / "calib", recipe=recipe)
         errors[refine] = [float(np.abs(a - b).mean()) for a, b in zip(means(made, x), wanted)]
-        assert report["means_kept"] == (len(PRODUCTS) if refine == "means" else 0)
+        assert report["means_kept"] == (len(LINEAR) if refine == "means" else 0)
     assert sum(errors["means"]) < 0.5 * sum(errors["sums"]), errors
 
 
@@ -172,7 +172,7 @@ def test_constants_are_not_layers(tool, tmp_path):
     pictures(tmp_path / "calib", 4)
     _, report = quantized(tool, tmp_path, "means", "--calib", tmp_path / "calib", "--evaluate", model=tmp_path / "nodes.onnx")
     layers = {one["name"]: one["op"] for one in report["comparison"]["layers"]}
-    assert report["means_kept"] == len(PRODUCTS) and {"c1", "c2", "t"} <= layers.keys()
+    assert report["means_kept"] == len(LINEAR) and {"c1", "c2", "t"} <= layers.keys()
     assert "Constant" not in layers.values()
 
 

@@ -45,9 +45,9 @@ def test_nnpa_multiplies_int8_with_per_tensor_scales(tool, files, how):
     types = {one.name: one.type.tensor_type.elem_type for one in model.graph.value_info}
     types |= {one.name: one.data_type for one in model.graph.initializer}
     sizes = {one.name: list(one.dims) for one in model.graph.initializer}
-    products = [node for node in model.graph.node if node.op_type == "MatMulInteger"]
-    assert len(products) == 2
-    for node in products:
+    matmuls = [node for node in model.graph.node if node.op_type == "MatMulInteger"]
+    assert len(matmuls) == 2
+    for node in matmuls:
         assert {types[name] for name in node.input if name} == {onnx.TensorProto.INT8}
         assert all(sizes.get(name, []) == [] for name in node.input[2:])
 

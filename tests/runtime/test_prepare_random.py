@@ -50,8 +50,8 @@ class Maker:
         self.add(self.rng.choice(["Mul", "Add", "Sub"]), self.rng.sample(pair, 2), s)
 
     def matmul_add(self, x, s):
-        product = self.add("MatMul", [x, self.constant(self.values(s[1], 5))], (s[0], 5))
-        self.add("Add", self.rng.sample([product, self.constant(self.values(5))], 2), (s[0], 5))
+        matmul = self.add("MatMul", [x, self.constant(self.values(s[1], 5))], (s[0], 5))
+        self.add("Add", self.rng.sample([matmul, self.constant(self.values(5))], 2), (s[0], 5))
 
     def gemm(self, x, s):
         self.add("Gemm", [x, self.constant(self.values(4, s[1])), self.constant(self.values(4))], (s[0], 4), transB=1,

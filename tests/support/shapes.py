@@ -198,7 +198,7 @@ def untold_codes(n):
 
 
 def functions_after_linear(n):
-    """Products of codes with a function before they are quantized again: each is tried as a table."""
+    """MatMuls of quantized values, each with a function before its result is quantized: each function is tried as a table."""
     def make(i, a, b):
         return [helper.make_node("DequantizeLinear", [a if i else "q", "s", "z"], [f"d{i}"]),
                 helper.make_node("MatMul", [f"d{i}", f"wd{i}"], [f"m{i}"]),
@@ -224,7 +224,7 @@ def convs_used_twice(n):
 
 
 def shared_half(n):
-    """Products in float16 that share a Cast."""
+    """MatMuls in float16 that share a Cast."""
     k = n // 2
     nodes = [helper.make_node("Cast", ["x"], ["h"], to=TensorProto.FLOAT16)]
     for i in range(k):
@@ -234,8 +234,8 @@ def shared_half(n):
                  constants=[constant("w", np.eye(WIDTH, dtype=np.float16))])
 
 
-def product_fan(n):
-    """Products of one value by one weight."""
+def matmul_fan(n):
+    """MatMuls of one value by one weight."""
     nodes = [helper.make_node("Gemm", ["x", "w", "b"], [f"h{i}"]) for i in range(n)]
     return model(nodes + [helper.make_node("Sum", [f"h{i}" for i in range(n)], ["y"])],
                  constants=[constant("w", np.eye(WIDTH, dtype=np.float32)), constant("b", np.ones(WIDTH, np.float32))])
@@ -292,7 +292,7 @@ def loop_fan(n):
 SHAPES = [identity_chain, relu_chain, add_chain, relu_fan, wide_concat, conv_chain, many_initializers, many_outputs,
           many_inputs, qdq_chain, if_fan, nested_if, function_calls, transpose_chain, reshape_chain, constant_chain,
           concat_chain, same_names, shape_chain, quantized_moves, untold_codes, functions_after_linear,
-          convs_used_twice, shared_half, product_fan, passes_between_linear, weights_as_inputs,
+          convs_used_twice, shared_half, matmul_fan, passes_between_linear, weights_as_inputs,
           graphs_that_share_names, loop_fan]
 
 # What is asked of each: {m} the model, {q} the model quantized to int8, {o} an output, {c} samples.

@@ -96,7 +96,7 @@ bool is_depthwise(const IntegerConv& conv) {
 }
 
 // One window that covers the whole input: a GEMM.
-bool is_product(const IntegerConv& conv) {
+bool is_gemm(const IntegerConv& conv) {
   for (const WindowAxis& axis : conv.space) {
     const bool apart = axis.dilation != 1 && axis.kernel > 1;
     if (axis.output != 1 || axis.kernel != axis.input || axis.before != 0 || apart) return false;
@@ -104,7 +104,7 @@ bool is_product(const IntegerConv& conv) {
   return conv.groups == 1;
 }
 
-void emit_product(Node& node, const IntegerConv& conv) {
+void emit_gemm(Node& node, const IntegerConv& conv) {
   using By = Term::By;
   IntegerGemmWork work{.a = conv.x, .b = conv.w, .trans_b = true};
   work.a_type = node.in(conv.x).type;
@@ -130,7 +130,7 @@ void emit(Node& node, const IntegerConv& conv) {
     return emit_direct_conv(node, conv);
   if (is_depthwise(conv)) return emit_depthwise_conv(node, conv);
   if (conv.wide && !(conv.quantized && conv.parts)) return emit_direct_conv(node, conv);
-  is_product(conv) ? emit_product(node, conv) : emit_tiled_conv(node, conv);
+  is_gemm(conv) ? emit_gemm(node, conv) : emit_tiled_conv(node, conv);
 }
 
 void qlinear_conv(Node& node) { emit(node, read(node, 2, 3, 5, true)); }

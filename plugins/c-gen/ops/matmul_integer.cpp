@@ -70,7 +70,7 @@ Term factor(Node& node, std::size_t a, std::size_t b, double divisor, std::int64
   return {fmt::format("{}[row * {} + column]", array, columns), By::row};
 }
 
-IntegerGemmWork product_of(Node& node, std::size_t b, std::size_t a_zero, std::size_t b_zero) {
+IntegerGemmWork gemm_of(Node& node, std::size_t b, std::size_t a_zero, std::size_t b_zero) {
   IntegerGemmWork work{.a = 0, .b = b};
   if (node.op() == "QGemm") {  // attributes of other operators are ignored
     work.trans_a = node.flag("transA");
@@ -84,7 +84,7 @@ IntegerGemmWork product_of(Node& node, std::size_t b, std::size_t a_zero, std::s
   return work;
 }
 
-void matmul_integer(Node& node) { emit_integer_gemm(node, product_of(node, 1, 2, 3)); }
+void matmul_integer(Node& node) { emit_integer_gemm(node, gemm_of(node, 1, 2, 3)); }
 
 Term factor_of(Node& node, const IntegerGemmWork& work, std::size_t a_scale, std::size_t b_scale,
                double divisor) {
@@ -93,7 +93,7 @@ Term factor_of(Node& node, const IntegerGemmWork& work, std::size_t a_scale, std
 }
 
 void qlinear_matmul(Node& node) {
-  IntegerGemmWork work = product_of(node, 3, 2, 5);
+  IntegerGemmWork work = gemm_of(node, 3, 2, 5);
   work.y_zero = node.integer_in(7, "the result's zero point", 0);
   work.factor =
       factor_of(node, work, 1, 4, static_cast<double>(node.float_in(6, "the result's scale", 1)));
@@ -101,7 +101,7 @@ void qlinear_matmul(Node& node) {
 }
 
 void qgemm(Node& node) {
-  IntegerGemmWork work = product_of(node, 3, 2, 5);
+  IntegerGemmWork work = gemm_of(node, 3, 2, 5);
   const std::int64_t rows = node.out().dims[0], columns = node.out().dims[1];
   if (node.has(6)) {
     for (const std::int64_t one : node.integers_in(6, "the bias"))
@@ -124,7 +124,7 @@ void qgemm(Node& node) {
 }
 
 void matmul_integer_to_float(Node& node) {
-  IntegerGemmWork work = product_of(node, 1, 4, 5);
+  IntegerGemmWork work = gemm_of(node, 1, 4, 5);
   work.factor = factor_of(node, work, 2, 3, 1);
   work.addend = term(node, 6, By::column, columns_of(node.in(1), false));
   emit_integer_gemm(node, work);

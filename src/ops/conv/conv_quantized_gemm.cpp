@@ -15,7 +15,7 @@ namespace {
 using kernels::ConvSizes;
 using Algorithm = IntegerConvAlgorithm;
 
-kernels::IntegerGemmWork product_of(const IntegerConvInputs& inputs, const ConvSizes& sizes,
+kernels::IntegerGemmWork gemm_work_of(const IntegerConvInputs& inputs, const ConvSizes& sizes,
                                     const IntegerConvNumbers& numbers, const IntegerConvWeights& weights,
                                     std::int64_t group, Array& out) {
   const std::int64_t outputs = sizes.out_per_group(),
@@ -49,7 +49,7 @@ void multiply(Frame& frame, const IntegerConvInputs& inputs, const ConvSizes& si
   const bool plain = kernels::ConvRows::is_plain(sizes);
   for (std::int64_t group = 0; group < sizes.groups; ++group) {
     const kernels::ConvRows rows(sizes, group, x.bytes(), bytes, padding);
-    kernels::IntegerGemmWork work = product_of(inputs, sizes, numbers, weights, group, out);
+    kernels::IntegerGemmWork work = gemm_work_of(inputs, sizes, numbers, weights, group, out);
     work.a.type = *integer_type_of(x.type());
     if (plain) {
       work.a.data = x.bytes() + group * sizes.in_per_group() * bytes;
@@ -230,7 +230,7 @@ Result<void> run_gemm(Frame& frame, const IntegerConvInputs& inputs, const Integ
                       Array& out) {
   if (plan.algorithm != Algorithm::gemm) {
     return on_image(frame, plan.algorithm, numbers, weights, plan.sizes, x,
-                    product_of(inputs, plan.sizes, numbers, weights, 0, out));
+                    gemm_work_of(inputs, plan.sizes, numbers, weights, 0, out));
   }
   multiply(frame, inputs, plan.sizes, numbers, weights, x, out);
   return {};

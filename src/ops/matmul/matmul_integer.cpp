@@ -22,7 +22,7 @@ Result<Values> infer_as(const Call& call, ElementType type) {
   return outputs_of(call, tensor(type, TRY(matmul_shape(call.in(0).shape, call.in(1).shape))));
 }
 Result<Values> infer(const Call& call) { return infer_as(call, ElementType::int32); }
-// Dequantized result: its type is that of the scale. The bias may have more axes than the product, as in a
+// Dequantized result: its type is that of the scale. The bias may have more axes than the result, as in a
 // following Add.
 Result<Values> infer_real(const Call& call) {
   auto shape = TRY(matmul_shape(call.in(0).shape, call.in(1).shape));

@@ -222,7 +222,7 @@ class Copier final : public RowSource {
 };
 
 template <class T>
-std::vector<T> product_of(const IntegerCase& test, bool packed, bool source, const IntegerEpilogue& epilogue,
+std::vector<T> multiplied(const IntegerCase& test, bool packed, bool source, const IntegerEpilogue& epilogue,
                           ThreadPool& pool) {
   const auto [m, k, n] = test.s;
   std::vector<T> c(at(m * n));
@@ -247,7 +247,7 @@ TEST_P(GemmOnEveryTarget, IntegerGemmIsExactForEveryTypeAndZeroPoint) {
       IntegerCase test(s, kIntegerTypes[way % 4], kIntegerTypes[way / 4]);
       test.fill(random);
       for (int how = 0; how < 4; ++how) {
-        const auto c = product_of<std::int32_t>(test, how & 1, how & 2, {}, pool_);
+        const auto c = multiplied<std::int32_t>(test, how & 1, how & 2, {}, pool_);
         for (std::int64_t i = 0; i < s.m * s.n; ++i) {
           const auto sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(test.sum(i / s.n, i % s.n)));
           ASSERT_EQ(c[at(i)], sum) << s << " types " << way << " how " << how << " at " << i;
@@ -262,7 +262,7 @@ void check_codes(const IntegerCase& test, IntegerResult type, float scale, Threa
   const std::int32_t zero = std::is_signed_v<T> ? -3 : 100, low = std::numeric_limits<T>::min() + 1,
                      high = std::numeric_limits<T>::max();
   for (int how = 0; how < 4; ++how) {
-    const auto c = product_of<T>(
+    const auto c = multiplied<T>(
         test, how & 1, how & 2,
         {.type = type, .scale = {&scale, 0, 0}, .zero_point = zero, .low = low, .high = high}, pool);
     for (std::int64_t i = 0; i < test.s.m * test.s.n; ++i) {
@@ -316,9 +316,9 @@ TEST_P(GemmOnEveryTarget, ExtremeValuesNeitherSaturateNorOverflow) {
         std::fill(test.a_zeros.begin(), test.a_zeros.end(), one.za);
         std::fill(test.b_zeros.begin(), test.b_zeros.end(), one.zb);
         const float scale = 1;
-        const auto real = product_of<float>(test, packed, false,
+        const auto real = multiplied<float>(test, packed, false,
                                             {.type = IntegerResult::float32, .scale = {&scale, 0, 0}}, pool_);
-        const auto whole = product_of<std::int32_t>(test, packed, false, {}, pool_);
+        const auto whole = multiplied<std::int32_t>(test, packed, false, {}, pool_);
         const std::int64_t sum = k * std::int64_t{one.x - one.za} * (one.y - one.zb);
         for (std::size_t i = 0; i < real.size(); ++i) {
           ASSERT_EQ(real[i], static_cast<float>(sum)) << one.x << "·" << one.y << " over " << k;

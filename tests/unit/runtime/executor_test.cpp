@@ -123,7 +123,7 @@ TEST(Executor, AnOutputThatIsAConstantIsCopied) {
 }
 
 // Linear operators and pooling in float.
-std::shared_ptr<graph::Model> products() {
+std::shared_ptr<graph::Model> matmuls() {
   graph::Graph graph;
   graph.inputs = {value("x", {"1", "4", "8", "8"})};
   graph.outputs = {value("y", {"1", "3"})};
@@ -203,7 +203,7 @@ TEST_P(EveryModel, DoesNotAllocateInARepeatedRun) {
 INSTANTIATE_TEST_SUITE_P(
     Executor, EveryModel,
     ::testing::Values(
-        Repeated{"chain", chain, {64, 4}}, Repeated{"products", products, {1, 4, 8, 8}},
+        Repeated{"chain", chain, {64, 4}}, Repeated{"matmuls", matmuls, {1, 4, 8, 8}},
         Repeated{"int8", [] { return quantized<std::int8_t>(ElementType::int8); }, {1, 4, 8, 8}},
         Repeated{"int16", [] { return quantized<std::int16_t>(ElementType::int16); }, {1, 4, 8, 8}}),
     [](const auto& test) { return std::string(test.param.name); });
