@@ -224,7 +224,7 @@ void emit_tiled_conv(Node& node, const IntegerConv& conv) {
                      dot4_rows = bytes ? dot4_rows_bytes(node, conv, how) : 0;
   if (pair_rows + dot4_rows > 0) how.rows = node.scratch("int16_t", (std::max(pair_rows, dot4_rows) + 1) / 2);
   if (!bytes) return emit_binary_conv(node, conv, how);
-  node.line("#if defined(QUADS)");
+  node.line("#if defined(VNNI)");
   emit_dot4_conv(node, *bytes, how);
   node.line("#else");
   if (pair_rows == 0) node.line("(void){};", how.rows);

@@ -255,7 +255,7 @@ void emit_tiled(Node& node, const IntegerGemmWork& work, const Sizes& s, const S
       panels_of(node, work, s, how.depth, dot4_groups ? (dot4_depth(s.k) - how.depth) * kTileColumns : 0);
   node.line("const int32_t a_zero = {};", work.a_zero.none() ? "0" : work.a_zero.expression);
   if (!dot4_groups) return emit_binary(node, work, s, sums, how);
-  node.line("#if defined(QUADS)");
+  node.line("#if defined(VNNI)");
   emit_dot4(node, work, s, how);
   node.line("#else");
   emit_binary(node, work, s, sums, how);

@@ -76,9 +76,9 @@ std::string to_code(Node& node, std::string_view real, std::int64_t zero_point, 
 
 std::int64_t rounded(float x, std::int64_t zero_point, const ElementInfo& type) {
   if (std::isnan(x)) return zero_point;
-  const double whole = std::nearbyint(static_cast<double>(x)) + static_cast<double>(zero_point);
+  const double integer = std::nearbyint(static_cast<double>(x)) + static_cast<double>(zero_point);
   return static_cast<std::int64_t>(
-      std::clamp(whole, static_cast<double>(type.low), static_cast<double>(type.high)));
+      std::clamp(integer, static_cast<double>(type.low), static_cast<double>(type.high)));
 }
 
 void emit_look_up(Node& node, const std::string& table, const std::string& x, const std::string& y,

@@ -41,13 +41,13 @@ INLINE void preserve_sums(int32_t *to, ints low, ints high) {
   *(loose_ints *)(void *)(to + 8) = high;
 }
 #if defined(__AVX512VNNI__) && defined(__AVX512BW__) && (defined(__clang__) || __GNUC__ >= 12)
-#define QUADS 1
+#define VNNI 1
 typedef int32_t wide_ints __attribute__((vector_size(64)));
 typedef float wide_reals __attribute__((vector_size(64)));
 typedef wide_ints loose_wide_ints __attribute__((aligned(1), may_alias));
 /* Compilers have different names for these instructions. */
 #define OF_THREE(name, to, a, b) __asm__(name " {%2, %1, %0|%0, %1, %2}" : to : "v"(a), "v"(b))
-#define ADD_QUADS(sums, bytes, signed_bytes) OF_THREE("vpdpbusd", "+v"(sums), bytes, signed_bytes)
+#define ADD_DOT4(sums, bytes, signed_bytes) OF_THREE("vpdpbusd", "+v"(sums), bytes, signed_bytes)
 INLINE wide_ints all_ints(int32_t one) {
   const wide_ints all = {one, one, one, one, one, one, one, one, one, one, one, one, one, one, one, one};
   return all;
@@ -190,15 +190,15 @@ constexpr std::string_view kWiden =
 constexpr std::string_view kCodes =
     R"(INLINE void codes_$S(const int32_t *restrict sums, const int32_t *restrict bias, const float *restrict factor,
                             int32_t low, int32_t high, int32_t zero, $T *restrict codes) {
-#if defined(QUADS)
+#if defined(VNNI)
   typedef $T sixteen __attribute__((vector_size(16)));
   typedef sixteen loose_sixteen __attribute__((aligned(1), may_alias));
   const wide_ints least = all_ints(0x4B400000 + low), most = all_ints(0x4B400000 + high);
-  wide_ints whole = *(const loose_wide_ints *)(const void *)sums;
-  whole = (wide_ints)(__builtin_convertvector(whole + bias[0], wide_reals) * factor[0] + 12582912.0f);
-  OF_THREE("vpmaxsd", "=v"(whole), whole, least);
-  OF_THREE("vpminsd", "=v"(whole), whole, most);
-  *(loose_sixteen *)(void *)codes = __builtin_convertvector(whole + (zero - 0x4B400000), sixteen);
+  wide_ints integer = *(const loose_wide_ints *)(const void *)sums;
+  integer = (wide_ints)(__builtin_convertvector(integer + bias[0], wide_reals) * factor[0] + 12582912.0f);
+  OF_THREE("vpmaxsd", "=v"(integer), integer, least);
+  OF_THREE("vpminsd", "=v"(integer), integer, most);
+  *(loose_sixteen *)(void *)codes = __builtin_convertvector(integer + (zero - 0x4B400000), sixteen);
 #elif defined(VECTORS)
   const int32_t less = zero - 0x4B400000;
   const ints point = {less, less, less, less, less, less, less, less};

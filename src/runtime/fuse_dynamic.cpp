@@ -82,14 +82,14 @@ std::optional<Chain> chain_behind(const Program& program, const Edit& edit, cons
 
 // An integer operator and its fused form with float output.
 struct Rule {
-  std::string_view whole, real, domain;
+  std::string_view integer_op, real, domain;
   std::optional<LinearShape> (*shape)(const Array& weights);
 };
 
 Result<void> follow(const Rule& rule, Program& program) {
   Edit edit(program);
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    if (edit.removed(i) || !is(program.steps[i], rule.whole)) continue;
+    if (edit.removed(i) || !is(program.steps[i], rule.integer_op)) continue;
     const Step& step = program.steps[i];
     const Array* weights = edit.constant(step.inputs[1]);
     const auto shape = weights ? rule.shape(*weights) : std::nullopt;

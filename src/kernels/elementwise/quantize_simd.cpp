@@ -102,15 +102,15 @@ class Rounding {
   // The bounds are integers, so clamping before rounding is equal to clamping after it. Adding 1.5·2²³ rounds
   // half to even and leaves the integer in the low bits.
   static HWY_INLINE VF Integer(VF clamped) { return hn::Add(clamped, hn::Set(DF(), kMagic)); }
-  HWY_INLINE void Store(VF whole, Q* out, std::size_t n) const {
-    StoreSome(hn::DemoteTo(DQ<Q>(), Code(whole)), DQ<Q>(), out, n);
+  HWY_INLINE void Store(VF integer, Q* out, std::size_t n) const {
+    StoreSome(hn::DemoteTo(DQ<Q>(), Code(integer)), DQ<Q>(), out, n);
   }
-  HWY_INLINE void StoreFours(const VF (&whole)[4], Q* out) const {
+  HWY_INLINE void StoreFours(const VF (&integer)[4], Q* out) const {
     if constexpr (sizeof(Q) == 1) {
-      StoreBytes(DI(), Code(whole[0]), Code(whole[1]), out);
-      StoreBytes(DI(), Code(whole[2]), Code(whole[3]), out + 2 * hn::Lanes(DF()));
+      StoreBytes(DI(), Code(integer[0]), Code(integer[1]), out);
+      StoreBytes(DI(), Code(integer[2]), Code(integer[3]), out + 2 * hn::Lanes(DF()));
     } else {
-      for (std::size_t k = 0; k < 4; ++k) Store(whole[k], out + k * hn::Lanes(DF()), hn::Lanes(DF()));
+      for (std::size_t k = 0; k < 4; ++k) Store(integer[k], out + k * hn::Lanes(DF()), hn::Lanes(DF()));
     }
   }
   HWY_INLINE void operator()(VF x, Q* out, std::size_t n) const { Store(Integer(Clamp(x)), out, n); }
@@ -118,7 +118,7 @@ class Rounding {
   static constexpr float kMagic = 12582912.0f;
 
  private:
-  HWY_INLINE VI Code(VF whole) const { return hn::Sub(hn::BitCast(DI(), whole), less_); }
+  HWY_INLINE VI Code(VF integer) const { return hn::Sub(hn::BitCast(DI(), integer), less_); }
 
   VF low_, high_;
   VI less_;
@@ -154,20 +154,20 @@ HWY_INLINE std::size_t QuantizeFours(const float* x, float scale, std::int32_t z
   const Rounding<Q> rounding(hn::Set(DI(), zero_point));
   std::size_t i = 0;
   for (; i + kFour * lanes <= n; i += kFour * lanes) {
-    VF whole[kFour], apart = hn::Zero(d);
+    VF integer[kFour], apart = hn::Zero(d);
     HWY_UNROLL(4)
     for (std::size_t k = 0; k < kFour; ++k) {
       const VF clamped = rounding.Clamp(hn::Mul(hn::LoadU(d, x + i + k * lanes), factor));
-      whole[k] = rounding.Integer(clamped);
-      apart = hn::Max(apart, hn::Abs(hn::Sub(clamped, hn::Sub(whole[k], magic))));
+      integer[k] = rounding.Integer(clamped);
+      apart = hn::Max(apart, hn::Abs(hn::Sub(clamped, hn::Sub(integer[k], magic))));
     }
     if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Lt(apart, most)))) {
       for (std::size_t k = 0; k < kFour; ++k) {
         const VF quotient = hn::Div(hn::LoadU(d, x + i + k * lanes), hn::Set(d, scale));
-        whole[k] = rounding.Integer(rounding.Clamp(quotient));
+        integer[k] = rounding.Integer(rounding.Clamp(quotient));
       }
     }
-    rounding.StoreFours(whole, out + i);
+    rounding.StoreFours(integer, out + i);
   }
   return i;
 }
@@ -192,8 +192,8 @@ HWY_INLINE VI LoadInteger(const Q* q, std::size_t n) {
 template <class Q>
 HWY_INLINE void DequantizeRun(const Q* q, const Scales& by, float* out, std::size_t n) {
   ScaledRuns(by, n, [&](std::size_t i, std::size_t m, VF scale, VI zero_point) HWY_ATTR {
-    const VI whole = hn::Sub(LoadInteger(q + i, m), zero_point);
-    StoreSome(hn::Mul(hn::ConvertTo(DF(), whole), scale), DF(), out + i, m);
+    const VI integer = hn::Sub(LoadInteger(q + i, m), zero_point);
+    StoreSome(hn::Mul(hn::ConvertTo(DF(), integer), scale), DF(), out + i, m);
   });
 }
 
@@ -216,11 +216,11 @@ HWY_INLINE void PairRun(const Q* a, std::size_t a_step, const Q* b, std::size_t 
   // With factors like these, no product is infinite and no sum is NaN.
   const bool numbers = std::fabs(by.a_factor) < 1e30f && std::fabs(by.b_factor) < 1e30f;
   for (; numbers && done + 4 * lanes <= n; done += 4 * lanes) {
-    VF whole[4];
+    VF integer[4];
     HWY_UNROLL(4)
     for (std::size_t k = 0; k < 4; ++k)
-      whole[k] = rounding.Integer(rounding.ClampNumber(result(done + k * lanes, lanes)));
-    rounding.StoreFours(whole, out + done);
+      integer[k] = rounding.Integer(rounding.ClampNumber(result(done + k * lanes, lanes)));
+    rounding.StoreFours(integer, out + done);
   }
   Runs(n - done,
        [&](std::size_t i, std::size_t m) HWY_ATTR { rounding(result(done + i, m), out + done + i, m); });

@@ -55,9 +55,9 @@ HWY_INLINE void RoundRun(const float* HWY_RESTRICT x, std::int64_t count, std::i
   for (std::int64_t i = 0; i < count; i += kLanes) {
     // Scales below the normal range are rounded themselves, so the quotient has to be clamped.
     const VF steps = hn::Max(hn::Min(hn::Div(hn::LoadU(d, x + i), by), limit), hn::Neg(limit));
-    const VI whole = any ? hn::NearestInt(steps) : hn::Zero(di);
-    total = hn::Add(total, whole);
-    hn::StoreU(hn::DemoteTo(bytes, whole), bytes, to + i);
+    const VI integer = any ? hn::NearestInt(steps) : hn::Zero(di);
+    total = hn::Add(total, integer);
+    hn::StoreU(hn::DemoteTo(bytes, integer), bytes, to + i);
   }
   sum = hn::GetLane(hn::SumOfLanes(di, total));
 }

@@ -5,8 +5,8 @@
 #include "hwy/foreach_target.h"
 #include "kernels/gemm/gemm_int8_tiles-inl.h"
 
-#ifndef ANYBIT_KERNELS_GEMM_WHOLE_ONCE_
-#define ANYBIT_KERNELS_GEMM_WHOLE_ONCE_
+#ifndef ANYBIT_KERNELS_GEMM_INT8_ONCE_
+#define ANYBIT_KERNELS_GEMM_INT8_ONCE_
 namespace anybit::kernels {
 // A GEMM whose sums may need 64 bits.
 struct Int64GemmWork : IntegerGemmWork {

@@ -1,10 +1,10 @@
 // Micro-kernels and epilogue of integer GEMM, included once for each SIMD target. Values are widened to 16
 // bits and multiplied in pairs into 32-bit sums: exact, unlike the 8-bit instructions that saturate.
-#if defined(ANYBIT_KERNELS_GEMM_WHOLE_TILES_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef ANYBIT_KERNELS_GEMM_WHOLE_TILES_INL_H_
-#undef ANYBIT_KERNELS_GEMM_WHOLE_TILES_INL_H_
+#if defined(ANYBIT_KERNELS_GEMM_INT8_TILES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ANYBIT_KERNELS_GEMM_INT8_TILES_INL_H_
+#undef ANYBIT_KERNELS_GEMM_INT8_TILES_INL_H_
 #else
-#define ANYBIT_KERNELS_GEMM_WHOLE_TILES_INL_H_
+#define ANYBIT_KERNELS_GEMM_INT8_TILES_INL_H_
 #endif
 
 #include <cmath>

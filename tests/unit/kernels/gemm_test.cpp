@@ -318,11 +318,11 @@ TEST_P(GemmOnEveryTarget, ExtremeValuesNeitherSaturateNorOverflow) {
         const float scale = 1;
         const auto real = multiplied<float>(test, packed, false,
                                             {.type = IntegerResult::float32, .scale = {&scale, 0, 0}}, pool_);
-        const auto whole = multiplied<std::int32_t>(test, packed, false, {}, pool_);
+        const auto integer = multiplied<std::int32_t>(test, packed, false, {}, pool_);
         const std::int64_t sum = k * std::int64_t{one.x - one.za} * (one.y - one.zb);
         for (std::size_t i = 0; i < real.size(); ++i) {
           ASSERT_EQ(real[i], static_cast<float>(sum)) << one.x << "·" << one.y << " over " << k;
-          ASSERT_EQ(whole[i], static_cast<std::int32_t>(static_cast<std::uint32_t>(sum)));
+          ASSERT_EQ(integer[i], static_cast<std::int32_t>(static_cast<std::uint32_t>(sum)));
         }
       }
     }

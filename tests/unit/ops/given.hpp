@@ -106,12 +106,12 @@ inline void fill(Array& array, const Given& given) {
     }
   });
   if (real) return;
-  const bool whole = for_integer(array.type(), [&]<class T>(T) {
+  const bool integer = for_integer(array.type(), [&]<class T>(T) {
     if (contents == Contents::bytes) return fill_codes(array, chance);
     for (T& one : array.elements<T>())
       one = saturated<T>(contents == Contents::same ? given.value : element(contents, chance));
   });
-  if (!whole) fill_codes(array, chance);
+  if (!integer) fill_codes(array, chance);
 }
 
 inline Array array_of(const Given& given) {

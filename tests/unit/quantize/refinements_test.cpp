@@ -69,7 +69,7 @@ TEST(Refinements, InvalidRefinementsAreErrorsWithAHint) {
   EXPECT_THAT(read("{means: {sample: 8}}"), HasSubstr("did you mean 'samples'?"));
   EXPECT_THAT(read("means:samples=1"), HasSubstr("samples = 1 is not possible"));
   EXPECT_THAT(read("means:samples=1"), HasSubstr("from 2 to 1024"));
-  EXPECT_THAT(read("means:samples=many"), HasSubstr("samples is a whole number"));
+  EXPECT_THAT(read("means:samples=many"), HasSubstr("samples is an integer"));
   EXPECT_THAT(read("means:samples"), HasSubstr("'samples' has no value"));
   EXPECT_THAT(read("means:samples=4:samples=4"), HasSubstr("'samples' is given twice"));
   EXPECT_THAT(read("[means:samples=4, means:samples=8]"),
