@@ -217,7 +217,7 @@ Result<Constant> to_linear(const Constant& packed, ThreadPool& pool) {
   decode.attributes.push_back(graph::attribute("coded", packed.grouped));
   decode.attributes.push_back(graph::attribute("dims", packed.dims));
   const auto memory = ops::Memory::make();
-  std::vector<ops::Array> arrays{TRY(ops::Array::from(packed.codes, *memory))};
+  std::vector<ops::Array> arrays{TRY(ops::Array::from(packed.quantized, *memory))};
   for (const graph::Tensor& field : packed.fields) arrays.push_back(TRY(ops::Array::from(field, *memory)));
   std::vector<const ops::Array*> stored;
   for (const ops::Array& one : arrays) stored.push_back(&one);
@@ -234,7 +234,7 @@ Result<Constant> to_linear(const Constant& packed, ThreadPool& pool) {
   result.parameters = parameters_of(weight, mapping);
   TRY(compare(weight, result.parameters, codes, pool));
   const std::vector<std::int64_t> dims = fit(result.parameters, packed.grouped, packed.dims);
-  result.codes = code_tensor(mapping.type, dims, codes, packed.name);
+  result.quantized = code_tensor(mapping.type, dims, codes, packed.name);
   return result;
 }
 

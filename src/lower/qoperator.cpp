@@ -97,7 +97,7 @@ class Rewriter {
     if (!graph::canonical_domain(one.domain.str()).empty() || one.outputs.empty()) return std::nullopt;
     if (op == "Conv" || op == "MatMul") return linear_operator(one, op == "Conv");
     const ops::Descriptor* descriptor = ops::find("", op);
-    if (!descriptor || !descriptor->traits.moves_codes(one, opset_) || one.outputs.size() != 1)
+    if (!descriptor || !descriptor->traits.passes_quantized(one, opset_) || one.outputs.size() != 1)
       return std::nullopt;
     return moved(one, descriptor->traits);
   }

@@ -50,8 +50,8 @@ class Finder {
     const int made = index_.producer(node.inputs[0]);
     if (made < 0) return false;
     const Node& producer = graph_.nodes[static_cast<std::size_t>(made)];
-    const ops::Value* codes = input_of(producer, 0);
-    return graph::dequantizes(producer) && codes && codes->type == ElementType::int8;
+    const ops::Value* quantized = input_of(producer, 0);
+    return graph::dequantizes(producer) && quantized && quantized->type == ElementType::int8;
   }
 
   bool has_many_axes(const Node& node) const {

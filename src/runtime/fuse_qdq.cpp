@@ -294,8 +294,8 @@ constexpr Rule kRulesOfFewBits[] = {
     {"Gemm", "QGemm", ops::kMicrosoft, gemm},
 };
 
-Result<void> follow(std::span<const Rule> rules, Codes codes, Program& program, const Resources& resources) {
-  Qdq qdq(program, resources, codes);
+Result<void> follow(std::span<const Rule> rules, IntegerTypes accepted, Program& program, const Resources& resources) {
+  Qdq qdq(program, resources, accepted);
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     if (qdq.edit.removed(i)) continue;
     for (const Rule& rule : rules) {
@@ -355,18 +355,18 @@ std::optional<float> scale_for_all(Qdq& qdq, const Step& step) {
   const bool biased = step.inputs.size() > 2 && step.inputs[2] >= 0;
   const auto bias = biased ? largest_of(qdq, step.inputs[2]) : std::optional(0.0);
   if (!w || !bias) return std::nullopt;
-  const Array &codes = *qdq.edit.constant(w->value), &scales = *qdq.edit.constant(w->scale);
+  const Array &quantized = *qdq.edit.constant(w->value), &scales = *qdq.edit.constant(w->scale);
   const Array& zeros = *qdq.edit.constant(w->zero_point);
-  if (static_cast<std::int64_t>(codes.rank()) <= axis) return std::nullopt;
-  if (!qdq.resources.afford(0, codes.count())) return std::nullopt;  // nodes may share them
+  if (static_cast<std::int64_t>(quantized.rank()) <= axis) return std::nullopt;
+  if (!qdq.resources.afford(0, quantized.count())) return std::nullopt;  // nodes may share them
   const auto at = static_cast<std::size_t>(axis);
-  const std::int64_t channels = codes.dim(at), inner = codes.dims().product(at + 1, codes.rank());
+  const std::int64_t channels = quantized.dim(at), inner = quantized.dims().product(at + 1, quantized.rank());
   const auto pick = [](const Array& of, std::int64_t c) { return of.count() == 1 ? 0 : c; };
   std::vector<double> sums(static_cast<std::size_t>(channels));
-  for (std::int64_t i = 0; i < codes.count(); ++i) {
+  for (std::int64_t i = 0; i < quantized.count(); ++i) {
     const std::int64_t c = i / inner % channels;
     sums[static_cast<std::size_t>(c)] +=
-        std::abs(ops::code_at(codes, i) - ops::code_at(zeros, pick(zeros, c)));
+        std::abs(ops::code_at(quantized, i) - ops::code_at(zeros, pick(zeros, c)));
   }
   double largest = 0;
   for (std::int64_t c = 0; c < channels; ++c) {
@@ -434,16 +434,16 @@ Result<void> put_table_behind(Qdq& qdq, const LinearRule& rule, std::size_t line
   if (!table.ok() || !is_fine(*table)) return {};  // an error shows again at run time
   graph::Node node = *qdq.program.steps[of->function].node;
   const std::string name = node.op_type.str();
-  const int codes = step.outputs[0], held = qdq.edit.add_constant(std::move(table).value());
+  const int quantized = step.outputs[0], held = qdq.edit.add_constant(std::move(table).value());
   node = as_operator(node, "LookUp", ops::kAnybit);
   node.attributes.clear();
   set_attribute(node, "of", name);
   TRY(qdq.edit.replace(linear_step, std::move(made->node), std::move(made->inputs)));
-  return qdq.edit.replace(of->function, of->quantizer, std::move(node), {codes, held});
+  return qdq.edit.replace(of->function, of->quantizer, std::move(node), {quantized, held});
 }
 
 Result<void> run_functions(Program& program, const Resources& resources) {
-  Qdq qdq(program, resources, Codes::any);
+  Qdq qdq(program, resources, IntegerTypes::any);
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     if (qdq.edit.removed(i)) continue;
     const auto rule =
@@ -455,16 +455,16 @@ Result<void> run_functions(Program& program, const Resources& resources) {
 }
 
 Result<void> run(Program& program, const Resources& resources) {
-  return follow(kRules, Codes::bytes, program, resources);
+  return follow(kRules, IntegerTypes::bytes, program, resources);
 }
 Result<void> run_own(Program& program, const Resources& resources) {
-  return follow(kOwnRules, Codes::wide, program, resources);
+  return follow(kOwnRules, IntegerTypes::wide, program, resources);
 }
 Result<void> run_few(Program& program, const Resources& resources) {
-  return follow(kRulesOfFewBits, Codes::any, program, resources);
+  return follow(kRulesOfFewBits, IntegerTypes::any, program, resources);
 }
 Result<void> run_wide(Program& program, const Resources& resources) {
-  return follow(kWideRules, Codes::wide, program, resources);
+  return follow(kWideRules, IntegerTypes::wide, program, resources);
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ kernels::IntegerGemmWork gemm_work_of(const IntegerConvInputs& inputs, const Con
   if (inputs.result != ConvResult::sums)
     work.epilogue.scale = {numbers.multiplier + group * outputs, 0, 1};
   if (numbers.addend) work.epilogue.addend = {numbers.addend + group * outputs, 0, 1};
-  if (inputs.result == ConvResult::codes) {
+  if (inputs.result == ConvResult::quantized) {
     work.epilogue.bias = {numbers.bias + group * outputs, 0, 1};
     work.epilogue.zero_point = numbers.y_zero;
     work.epilogue.low = range_of(out.type()).low;

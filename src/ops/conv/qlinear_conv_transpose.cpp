@@ -109,7 +109,7 @@ Result<void> run_as(Frame& frame, const ConvSizes& sizes, const Spread& spread, 
                  "strides as long as the kernel");
   const IntegerConvNumbers& numbers = spread.fixed.numbers;
   const auto sums = TRY(frame.scratch_of<std::int32_t>(once ? 0 : in_space * columns));
-  const auto codes = TRY(frame.scratch_of<T>(once ? in_space * columns : 0));
+  const auto quantized = TRY(frame.scratch_of<T>(once ? in_space * columns : 0));
   const auto rows = TRY(frame.scratch_of<std::int32_t>(once ? 0 : space * channels));
   for (std::int64_t image = 0; image < sizes.batch * sizes.groups; ++image) {
     const std::int64_t n = image / sizes.groups, group = image % sizes.groups;
@@ -120,7 +120,7 @@ Result<void> run_as(Frame& frame, const ConvSizes& sizes, const Spread& spread, 
                                      .a = {type, from, 1, in_space},
                                      .a_zero = {&numbers.x_zero, 0, 0},
                                      .b = &spread.groups[static_cast<std::size_t>(group)],
-                                     .c = once ? static_cast<void*>(codes.data()) : sums.data(),
+                                     .c = once ? static_cast<void*>(quantized.data()) : sums.data(),
                                      .c_stride = columns};
     if (once) {
       work.epilogue = {.type = *result_of(out.type()),
@@ -137,7 +137,7 @@ Result<void> run_as(Frame& frame, const ConvSizes& sizes, const Spread& spread, 
         T* to = y + row * width * sizes.in_channels;
         if (once) {
           each_spread(sizes.window, row, channels, [&](std::int64_t place, std::int64_t at) {
-            std::copy_n(codes.data() + at, channels, to + place * sizes.in_channels);
+            std::copy_n(quantized.data() + at, channels, to + place * sizes.in_channels);
           });
           continue;
         }

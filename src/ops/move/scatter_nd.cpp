@@ -45,7 +45,7 @@ std::span<const Descriptor> scatter_nd_descriptors() {
        .run = run,
        .required = 3,
        .traits = {
-           .role = Traits::Role::move, .data = {0, 2}, .codes = {.since = 11}, .role_of = scatter_role}}};
+           .role = Traits::Role::move, .data = {0, 2}, .pass_through = {.since = 11}, .role_of = scatter_role}}};
   return all;
 }
 
