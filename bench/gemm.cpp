@@ -88,10 +88,10 @@ struct ByteCase {
     work.c = c.data();
     work.c_stride = sizes.n;
     work.epilogue = {.type = kernels::IntegerResult::uint8,
-                        .scale = {&scale, 0, 0},
-                        .zero_point = 128,
-                        .low = 0,
-                        .high = 255};
+                     .scale = {&scale, 0, 0},
+                     .zero_point = 128,
+                     .low = 0,
+                     .high = 255};
     kernels::gemm(work, pool);
   }
   Sizes sizes;

@@ -61,8 +61,7 @@ struct Sums {
 };
 
 Sums sums_of(const Node& node, const IntegerGemmWork& work, const Sizes& s) {
-  const std::int64_t a = largest(info(work.a_type), work.a_zero),
-                     column = largest_column(node, work, s);
+  const std::int64_t a = largest(info(work.a_type), work.a_zero), column = largest_column(node, work, s);
   return {a * column > INT32_MAX - work.largest_bias, parts_for(a, column)};
 }
 
@@ -71,7 +70,7 @@ std::string finished(Node& node, const IntegerGemmWork& work, std::string_view s
   const Value& out = node.out();
   if (out.type == Element::int32) return fmt::format("(int32_t){}", sum);
   std::string real = work.bias.none() ? fmt::format("(float){}", sum)
-                                         : fmt::format("(float)({} + {})", sum, work.bias.expression);
+                                      : fmt::format("(float)({} + {})", sum, work.bias.expression);
   real += fmt::format(" * {}", work.factor.expression);
   if (is_integer(out)) return to_code(node, real, work.y_zero, out.info());
   return work.addend.none() ? real : fmt::format("{} + {}", real, work.addend.expression);
@@ -104,9 +103,9 @@ void emit_plain(Node& node, const IntegerGemmWork& work, const Sizes& s, bool wi
   const std::string a_index =
       fmt::format("{} + {}", nest.at(1),
                   work.trans_a ? fmt::format("k * {} + row", s.m) : fmt::format("row * {} + k", s.k));
-  const std::string b_index = fmt::format(
-      "{} + {}", nest.at(2),
-      work.trans_b ? fmt::format("column * {} + k", s.k) : fmt::format("k * {} + column", s.n));
+  const std::string b_index =
+      fmt::format("{} + {}", nest.at(2),
+                  work.trans_b ? fmt::format("column * {} + k", s.k) : fmt::format("k * {} + column", s.n));
   node.line("sum += {} * {};", less(a, a_index, work.a_zero), less(b, b_index, work.b_zero));
   node.end();
   node.line("{}", store_at(node, fmt::format("{} + row * {} + column", nest.at(0), s.n),
@@ -181,9 +180,8 @@ void emit_elements(Node& node, const IntegerGemmWork& work, const Sizes& s, std:
 }
 
 std::string less_totals(const IntegerGemmWork& work) {
-  return work.b_zero.none()
-             ? ""
-             : fmt::format(" - (uint32_t)totals[r] * (uint32_t){}", work.b_zero.expression);
+  return work.b_zero.none() ? ""
+                            : fmt::format(" - (uint32_t)totals[r] * (uint32_t){}", work.b_zero.expression);
 }
 
 void emit_binary(Node& node, const IntegerGemmWork& work, const Sizes& s, const Sums& sums,
@@ -241,8 +239,7 @@ void emit_dot4(Node& node, const IntegerGemmWork& work, const Sizes& s, const Ti
 
 void emit_tiled(Node& node, const IntegerGemmWork& work, const Sizes& s, const Sums& sums) {
   const std::int64_t parts = sums.parts->count;
-  const bool dot4_groups =
-      !sums.wide && node.in(work.b).type == Element::int8 && info(work.a_type).bits == 8;
+  const bool dot4_groups = !sums.wide && node.in(work.b).type == Element::int8 && info(work.a_type).bits == 8;
   Tiled how{.a = node.in(work.a), .depth = tile_depth(s.k)};
   how.a.type = work.a_type;
   how.codes = work.a_codes.empty() ? node.x(work.a) : work.a_codes;
@@ -270,9 +267,8 @@ void emit_integer_gemm(Node& node, const IntegerGemmWork& work) {
   const Sums sums = sums_of(node, work, s);
   const Value& b = node.in(work.b);
   // Operands minus zero points must fit 16 bits.
-  const bool narrow =
-      (is_byte(b) || (b.type == Element::int16 && work.b_zero.none())) &&
-      (info(work.a_type).bits == 8 || (work.a_type == Element::int16 && work.a_zero.none()));
+  const bool narrow = (is_byte(b) || (b.type == Element::int16 && work.b_zero.none())) &&
+                      (info(work.a_type).bits == 8 || (work.a_type == Element::int16 && work.a_zero.none()));
   // A 32-bit output wraps around.
   const bool fits = !sums.wide || (sums.parts && work.b_zero.none() && node.out().type != Element::int32);
   const bool tiled = narrow && fits && b.constant() && (b.rank() == 2 || work.m > 0) && !work.trans_a &&

@@ -37,7 +37,8 @@ void need_line(Node& node, const Value& value);
 // zero padding up to `height` rows and up to `width`.
 std::string need_widen(Node& node, const Value& value);
 
-// Vector types and operations, if the compiler has AVX2 (defines VECTORS) and AVX-512 VNNI (defines VNNI, too).
+// Vector types and operations, if the compiler has AVX2 (defines VECTORS) and AVX-512 VNNI (defines VNNI,
+// too).
 void need_vectors(Node& node);
 
 // void taps_s8(const int16_t *x, const int32_t *offsets, const int16_t *weights, int32_t pairs, int32_t

@@ -74,7 +74,8 @@ DynamicWriter::QuantizedNames DynamicWriter::weight(const Node& node, const Cons
     quantized.data = turned(quantized.data, 1, quantized.dims[0], quantized.dims[1]);
     std::swap(quantized.dims[0], quantized.dims[1]);
   }
-  QuantizedNames written{constant(std::move(quantized), weight.name + "_quantized"), scales(node, weight), {}};
+  QuantizedNames written{
+      constant(std::move(quantized), weight.name + "_quantized"), scales(node, weight), {}};
   Parameters zero = weight.parameters;
   const std::int32_t first = zero.zero_points.front();
   // A per-tensor zero point where all are equal: some runtimes' ConvInteger supports no other.
@@ -88,7 +89,7 @@ DynamicWriter::QuantizedNames DynamicWriter::weight(const Node& node, const Cons
 }
 
 DynamicWriter::QuantizedNames DynamicWriter::data(const std::string& value, bool symmetric, bool signed_data,
-                                         std::vector<Node>& nodes) {
+                                                  std::vector<Node>& nodes) {
   const std::string key = fmt::format("{}\n{}\n{}", value, symmetric, signed_data);
   if (const auto found = data_.find(key); found != data_.end()) return found->second;
   return data_[key] = symmetric ? symmetric_about_zero(value, signed_data, nodes)
@@ -112,7 +113,7 @@ std::string DynamicWriter::step(const std::string& range, float steps, const std
 
 // Symmetric: the largest magnitude maps to ±127 steps from the zero point, which is 0 or 128.
 DynamicWriter::QuantizedNames DynamicWriter::symmetric_about_zero(const std::string& value, bool signed_data,
-                                                         std::vector<Node>& nodes) {
+                                                                  std::vector<Node>& nodes) {
   QuantizedNames written;
   const std::string largest = extreme("ReduceMax", apply("Abs", {value}, value, nodes), value, nodes);
   written.scale = step(largest, 127.0F, value, nodes);
@@ -127,7 +128,7 @@ DynamicWriter::QuantizedNames DynamicWriter::symmetric_about_zero(const std::str
 
 // Asymmetric: uint8 by DynamicQuantizeLinear, which supports nothing else; int8 by the same formulas.
 DynamicWriter::QuantizedNames DynamicWriter::asymmetric_min_max(const std::string& value, bool signed_data,
-                                                       std::vector<Node>& nodes) {
+                                                                std::vector<Node>& nodes) {
   QuantizedNames written;
   if (!signed_data) {
     written.value = apply("DynamicQuantizeLinear", {value}, value, nodes);
@@ -160,7 +161,8 @@ std::vector<Node> DynamicWriter::write_linear(const Node& node, const DynamicLay
   std::vector<Node> nodes;
   const std::string& about = node.name.empty() ? node.outputs[0] : node.name.str();
   // Some runtimes' ConvInteger supports uint8 activations only.
-  const QuantizedNames x = data(node.inputs[0], dynamic.symmetric, dynamic.signed_data && !is_conv(node), nodes);
+  const QuantizedNames x =
+      data(node.inputs[0], dynamic.symmetric, dynamic.signed_data && !is_conv(node), nodes);
   const QuantizedNames w = weight(node, dynamic.weights[0]);
   std::vector<std::string> inputs{x.value, w.value};
   if (!x.zero_point.empty() || !w.zero_point.empty()) inputs.push_back(x.zero_point);

@@ -42,9 +42,12 @@ class DynamicWriter {
   std::string scales(const graph::Node& node, const Constant& weight);
   QuantizedNames weight(const graph::Node& node, const Constant& weight);
   QuantizedNames gates(const Constant& weight);
-  QuantizedNames data(const std::string& value, bool symmetric, bool signed_data, std::vector<graph::Node>& nodes);
-  QuantizedNames symmetric_about_zero(const std::string& value, bool signed_data, std::vector<graph::Node>& nodes);
-  QuantizedNames asymmetric_min_max(const std::string& value, bool signed_data, std::vector<graph::Node>& nodes);
+  QuantizedNames data(const std::string& value, bool symmetric, bool signed_data,
+                      std::vector<graph::Node>& nodes);
+  QuantizedNames symmetric_about_zero(const std::string& value, bool signed_data,
+                                      std::vector<graph::Node>& nodes);
+  QuantizedNames asymmetric_min_max(const std::string& value, bool signed_data,
+                                    std::vector<graph::Node>& nodes);
   std::string extreme(const char* op, const std::string& of, const std::string& about,
                       std::vector<graph::Node>& nodes);
   std::string step(const std::string& range, float steps, const std::string& about,

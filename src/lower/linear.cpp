@@ -57,7 +57,8 @@ bool counts(float value) { return std::isfinite(value) && value != 0; }
 int lowest_bit(float value) {
   constexpr int kDigits = 24;
   int exponent = 0;
-  const auto integer = static_cast<std::int32_t>(std::ldexp(std::frexp(std::fabs(value), &exponent), kDigits));
+  const auto integer =
+      static_cast<std::int32_t>(std::ldexp(std::frexp(std::fabs(value), &exponent), kDigits));
   return exponent - kDigits + std::countr_zero(static_cast<std::uint32_t>(integer));
 }
 
@@ -82,7 +83,8 @@ std::optional<Mapping> as_integers(std::span<const float> values) {
   mapping.exponent = lowest.value_or(0);
   std::vector<std::int32_t> meant;  // of the codes with a finite value
   for (const float value : values) {
-    const double integer = std::isfinite(value) ? std::ldexp(static_cast<double>(value), -mapping.exponent) : 0;
+    const double integer =
+        std::isfinite(value) ? std::ldexp(static_cast<double>(value), -mapping.exponent) : 0;
     if (std::abs(integer) > kLargest) return std::nullopt;
     mapping.codes.push_back(static_cast<std::int32_t>(integer));
     if (std::isfinite(value)) meant.push_back(mapping.codes.back());

@@ -70,7 +70,7 @@ struct Constant {
 struct DynamicLayer {
   int node = -1;
   bool symmetric = false;         // symmetric activations, otherwise asymmetric
-  bool signed_data = false;      // int8 activations where the operator supports them, otherwise uint8
+  bool signed_data = false;       // int8 activations where the operator supports them, otherwise uint8
   std::vector<Constant> weights;  // one; for recurrent layers input and recurrence weights
 };
 

@@ -26,7 +26,9 @@ T to_integral(double x) {
     if (x >= 0x1p64) return ~T(0);
     if (x >= 0x1p63) return static_cast<T>(x);
   }
-  const std::int64_t integer = x >= 0x1p63 ? INT64_MAX : x < -0x1p63 ? INT64_MIN : static_cast<std::int64_t>(x);
+  const std::int64_t integer = x >= 0x1p63   ? INT64_MAX
+                               : x < -0x1p63 ? INT64_MIN
+                                             : static_cast<std::int64_t>(x);
   return static_cast<T>(integer);
 }
 

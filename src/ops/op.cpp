@@ -15,7 +15,8 @@ std::optional<std::vector<Dim>> integer_dims(const Bytes& data, std::size_t coun
   for (std::size_t i = 0; i < count; ++i) {
     const T element = data.at<T>(i);
     if constexpr (std::is_floating_point_v<T>) {
-      const bool integer = std::abs(element) <= static_cast<T>(kExactInFloat) && std::trunc(element) == element;
+      const bool integer =
+          std::abs(element) <= static_cast<T>(kExactInFloat) && std::trunc(element) == element;
       if (!integer) return std::nullopt;
     }
     if (i == 0) list.reserve(count);

@@ -63,9 +63,9 @@ struct Traits {
   bool normalizes = false;  // inputs 1 and 2 are the scale and shift of a normalization
   Linear linear = Linear::none;
   Sign sign = Sign::any;
-  int mask = -1;                // input with the attention mask, or with scores that include it
+  int mask = -1;                  // input with the attention mask, or with scores that include it
   PassThrough pass_through = {};  // for pass-through operators
-  std::string_view alias = {};  // additional name in recipes: the name in PyTorch
+  std::string_view alias = {};    // additional name in recipes: the name in PyTorch
   // For operators whose role depends on attributes; `role` is then the usual one.
   Role (*role_of)(const graph::Node& node) = nullptr;
 

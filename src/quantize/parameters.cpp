@@ -97,7 +97,8 @@ Parameters from_fixed(const ops::Traits::Range& range, const Spec& spec) {
   if (spec.symmetric() || integers.bits > 8)  // 16 bits: equal steps on both sides of zero
     return one(spec.element(), static_cast<float>(std::max(-low, high) / (steps / 2)), middle(integers));
   const double scale = (std::max(0.0, high) - std::min(0.0, low)) / steps;
-  const double zero = std::clamp<double>(integers.low - std::min(0.0, low) / scale, integers.low, integers.high);
+  const double zero =
+      std::clamp<double>(integers.low - std::min(0.0, low) / scale, integers.low, integers.high);
   return one(spec.element(), static_cast<float>(scale), static_cast<std::int32_t>(std::nearbyint(zero)));
 }
 

@@ -345,8 +345,8 @@ class Planner {
     row.scale_high = largest;
   }
 
-  bool saturates(const graph::Tensor& quantized, const ReductionOrder& order) const {
-    return saturating_pairs(reinterpret_cast<const std::int8_t*>(quantized.data.data()), order, pool_) > 0;
+  bool saturates(const graph::Tensor& weights, const ReductionOrder& order) const {
+    return saturating_pairs(reinterpret_cast<const std::int8_t*>(weights.data.data()), order, pool_) > 0;
   }
 
   static void add_bias(const BiasNote& bias, const Parameters& weight,
@@ -362,15 +362,15 @@ class Planner {
       parameters.dims = {static_cast<std::int64_t>(count)};
       parameters.axis = std::ssize(bias.tensor->dims) - 1;  // Gemm accepts a row as well
     }
-    std::vector<std::int32_t> quantized;
+    std::vector<std::int32_t> biases;
     for (std::size_t i = 0; i < count; ++i) {
       const double unit = static_cast<double>(parameters.scales[parameters.per_tensor() ? 0 : i]);
       const double units = std::nearbyint(static_cast<double>(bias.tensor->data.at<float>(i)) / unit);
-      quantized.push_back(static_cast<std::int32_t>(std::clamp(units, -kLargest, kLargest)));
+      biases.push_back(static_cast<std::int32_t>(std::clamp(units, -kLargest, kLargest)));
     }
     lower::Constant constant{bias.name, {bias.place}};
     constant.grouped = constant.dims = bias.tensor->dims;
-    constant.quantized = lower::code_tensor(parameters.type, bias.tensor->dims, quantized, bias.name);
+    constant.quantized = lower::code_tensor(parameters.type, bias.tensor->dims, biases, bias.name);
     constant.parameters = std::move(parameters);
     plan.constants.push_back(std::move(constant));
   }

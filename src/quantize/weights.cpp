@@ -92,7 +92,8 @@ Result<QuantizedWeight> packed_weight(const ConstantNote& note, ThreadPool& pool
   const Losses losses = kernels::losses(codec, values, chosen, decoded, pool);
   result.signal_to_noise = std::min(losses.signal_to_noise, kPerfect);
   lower::Constant& constant = result.constant;
-  constant.quantized = tensor_of(graph::ElementType::uint8, codec.packed_dims(), Bytes::own(std::move(packed)));
+  constant.quantized =
+      tensor_of(graph::ElementType::uint8, codec.packed_dims(), Bytes::own(std::move(packed)));
   for (StoredField& field : kernels::store(codec, chosen)) {
     const graph::ElementTypeInfo* type = graph::find_element_type(field.type);
     constant.fields.push_back(tensor_of(type->type, field.dims, Bytes::own(std::move(field.bytes))));

@@ -45,8 +45,8 @@ bool multiplies_binary(const Step& linear, const Step& decode) {
 
 Found find_binary_gemm(const Program& program, const Edit& edit, const Step& linear) {
   Found found;
-  const int decode = is(linear, "Conv") ? decode_of_weight(program, edit, linear)
-                                         : decode_of_matmul(program, edit, linear);
+  const int decode =
+      is(linear, "Conv") ? decode_of_weight(program, edit, linear) : decode_of_matmul(program, edit, linear);
   const int quantize = decode < 0 ? -1 : edit.producer(linear.inputs[0]);
   if (quantize < 0) return found;
   if (!makes_binary(program.steps[static_cast<std::size_t>(quantize)], found.scaled)) return found;

@@ -44,8 +44,7 @@ std::optional<Array> by_channel(const Array* constant, const LinearShape& shape)
   if (!constant || constant->type() != ElementType::float32) return std::nullopt;
   const std::size_t rank = constant->rank();
   if (constant->count() == 1 && rank <= shape.behind + 1) return constant->reshaped(Dims());
-  const bool along = rank > shape.behind && rank <= shape.behind + 2 &&
-                     constant->count() == shape.channels &&
+  const bool along = rank > shape.behind && rank <= shape.behind + 2 && constant->count() == shape.channels &&
                      constant->dim(rank - shape.behind - 1) == shape.channels;
   return along ? std::optional(constant->reshaped(Dims{shape.channels})) : std::nullopt;
 }

@@ -294,7 +294,8 @@ constexpr Rule kRulesOfFewBits[] = {
     {"Gemm", "QGemm", ops::kMicrosoft, gemm},
 };
 
-Result<void> follow(std::span<const Rule> rules, IntegerTypes accepted, Program& program, const Resources& resources) {
+Result<void> follow(std::span<const Rule> rules, IntegerTypes accepted, Program& program,
+                    const Resources& resources) {
   Qdq qdq(program, resources, accepted);
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     if (qdq.edit.removed(i)) continue;
@@ -446,8 +447,8 @@ Result<void> run_functions(Program& program, const Resources& resources) {
   Qdq qdq(program, resources, IntegerTypes::any);
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     if (qdq.edit.removed(i)) continue;
-    const auto rule =
-        std::ranges::find_if(kLinearRules, [&](const LinearRule& one) { return is(program.steps[i], one.op); });
+    const auto rule = std::ranges::find_if(
+        kLinearRules, [&](const LinearRule& one) { return is(program.steps[i], one.op); });
     if (rule != std::end(kLinearRules)) TRY(put_table_behind(qdq, *rule, i));
   }
   qdq.edit.done();

@@ -25,7 +25,7 @@ bool moves_by_our_kernels(const Step& step) {
 }
 
 Result<void> pass_quantized_through(Program& program, const Resources& resources, IntegerTypes accepted,
-                           bool (*works)(const Step&)) {
+                                    bool (*works)(const Step&)) {
   Qdq qdq(program, resources, accepted);
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     if (qdq.edit.removed(i) || !works(program.steps[i])) continue;

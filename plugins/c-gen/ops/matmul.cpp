@@ -91,13 +91,13 @@ void emit_batches(Node& node, float alpha, bool turned_a, bool turned_b) {
   const std::int64_t a_rows = a[a.size() - 2], a_columns = a.back(), b_rows = b[b.size() - 2],
                      b_columns = b.back();
   Matrices p{turned_a ? a_columns : a_rows,
-            turned_b ? b_rows : b_columns,
-            turned_a ? a_rows : a_columns,
-            "",
-            "",
-            "",
-            {},
-            {}};
+             turned_b ? b_rows : b_columns,
+             turned_a ? a_rows : a_columns,
+             "",
+             "",
+             "",
+             {},
+             {}};
   p.a_strides = turned_a ? Dims{1, a_columns} : Dims{a_columns, 1};
   p.b_strides = turned_b ? Dims{1, b_columns} : Dims{b_columns, 1};
   if (alpha != 1) p.alpha = number(node.in(0), alpha);

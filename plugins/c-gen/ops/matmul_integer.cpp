@@ -95,8 +95,7 @@ Term factor_of(Node& node, const IntegerGemmWork& work, std::size_t a_scale, std
 void qlinear_matmul(Node& node) {
   IntegerGemmWork work = gemm_of(node, 3, 2, 5);
   work.y_zero = node.integer_in(7, "the result's zero point", 0);
-  work.factor =
-      factor_of(node, work, 1, 4, static_cast<double>(node.float_in(6, "the result's scale", 1)));
+  work.factor = factor_of(node, work, 1, 4, static_cast<double>(node.float_in(6, "the result's scale", 1)));
   emit_integer_gemm(node, work);
 }
 
@@ -143,8 +142,7 @@ void dynamic_quantize_matmul(Node& node) {
   work.factor = {fmt::format("(float)((double)scale * (double){})", scale.expression), scale.by};
   work.addend = term(node, 4, By::column, columns);
   node.line("float scale;");
-  node.line("const int32_t zero = dynamic_quantize({}, {}, {}, &scale);", node.x(0), work.a_codes,
-            a.count());
+  node.line("const int32_t zero = dynamic_quantize({}, {}, {}, &scale);", node.x(0), work.a_codes, a.count());
   emit_integer_gemm(node, work);
 }
 

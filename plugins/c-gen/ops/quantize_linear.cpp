@@ -93,9 +93,10 @@ void dequantize(Node& node) {
   if (is_integer(x)) {
     const std::string zero = zero_at(node, loops);
     const std::string integer = is_packed(x) ? packed_element(node, 0, loops.element)
-                                           : (x.type == Element::int32 ? "(int64_t)" : "") +
-                                                 load(node, x, node.x(0), loops.element);
-    real = zero == "0" ? fmt::format("(float)({})", integer) : fmt::format("(float)({} - ({}))", integer, zero);
+                                             : (x.type == Element::int32 ? "(int64_t)" : "") +
+                                                   load(node, x, node.x(0), loops.element);
+    real =
+        zero == "0" ? fmt::format("(float)({})", integer) : fmt::format("(float)({} - ({}))", integer, zero);
   } else {
     real = load(node, x, node.x(0), loops.element);
   }

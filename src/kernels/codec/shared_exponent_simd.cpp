@@ -97,7 +97,7 @@ HWY_INLINE std::size_t WithFinite(const BlockElements& e, const Body& body) {
       return body(FiniteMinifloat(e.minifloat));
     case BlockElements::Kind::integer:
       return e.integer.sign_code == 0 ? body(FiniteTwosComplement(e.integer))
-                                    : body(FiniteSignMagnitude(e.integer));
+                                      : body(FiniteSignMagnitude(e.integer));
     case BlockElements::Kind::log:
       break;
   }
@@ -367,10 +367,10 @@ std::optional<BlockElements> elements_of(const formats::BlockFpCodec& codec) {
   BlockElements e;
   e.kind = BlockElements::Kind::integer;
   e.integer = {.units = formats::power_of_two(bits),
-             .lowest = -largest,
-             .highest = largest,
-             .mask = 0,
-             .sign_code = 1u << bits};
+               .lowest = -largest,
+               .highest = largest,
+               .mask = 0,
+               .sign_code = 1u << bits};
   e.scale = {.low = -127, .high = 127, .before = 0, .after = -bits};
   return e;
 }

@@ -18,8 +18,10 @@ namespace anybit::kernels {
 enum class QuantizedType { uint8, int8, uint16, int16 };
 
 template <class Q>
-constexpr QuantizedType kQuantizedType = std::is_signed_v<Q> ? (sizeof(Q) == 1 ? QuantizedType::int8 : QuantizedType::int16)
-                                             : (sizeof(Q) == 1 ? QuantizedType::uint8 : QuantizedType::uint16);
+constexpr QuantizedType kQuantizedType = std::is_signed_v<Q>
+                                             ? (sizeof(Q) == 1 ? QuantizedType::int8 : QuantizedType::int16)
+                                             : (sizeof(Q) == 1 ? QuantizedType::uint8
+                                                               : QuantizedType::uint16);
 
 struct QuantizeWork {
   QuantizedType type;
@@ -258,11 +260,12 @@ HWY_INLINE void ForQuantized(QuantizedType type, const Body& body) {
 }
 
 void QuantizeAny(const QuantizeWork& of) {
-  ForQuantized(of.type, [&]<class Q>(Q) HWY_ATTR { QuantizeRun(of.x, of.by, static_cast<Q*>(of.out), of.n); });
+  ForQuantized(of.type,
+               [&]<class Q>(Q) HWY_ATTR { QuantizeRun(of.x, of.by, static_cast<Q*>(of.out), of.n); });
 }
 void DequantizeAny(const DequantizeWork& of) {
   ForQuantized(of.type,
-           [&]<class Q>(Q) HWY_ATTR { DequantizeRun(static_cast<const Q*>(of.q), of.by, of.out, of.n); });
+               [&]<class Q>(Q) HWY_ATTR { DequantizeRun(static_cast<const Q*>(of.q), of.by, of.out, of.n); });
 }
 void AddQuantized(const QuantizedSumWork& of) {
   ForQuantized(of.type, [&]<class Q>(Q) HWY_ATTR {

@@ -110,7 +110,7 @@ struct Counts<0> {
 
 template <int Rows>
 ANYBIT_AVX512 void count_all(const SignWords* words, const std::uint8_t* panel, std::int64_t steps,
-                           std::int32_t* sums, std::int64_t stride) {
+                             std::int32_t* sums, std::int64_t stride) {
   Counts<Rows> counts;
   counts.clear();
   for (std::int64_t pair = 0; pair < steps / 2;) {
@@ -130,7 +130,7 @@ ANYBIT_AVX512 void count_all(const SignWords* words, const std::uint8_t* panel, 
 
 template <int Rows>
 ANYBIT_AVX512 void count_there(const SignWords* words, const std::uint8_t* panel, std::int64_t steps,
-                             std::int32_t* sums, std::int64_t stride) {
+                               std::int32_t* sums, std::int64_t stride) {
   Counts<Rows> counts;
   counts.clear();
   for (std::int64_t step = 0; step < steps;) {
@@ -148,7 +148,7 @@ ANYBIT_AVX512_INLINE unsigned negative_of(const float* from) {
 }  // namespace
 
 ANYBIT_AVX512 void write_binary_avx512(const float* from, std::int64_t count, SignWords* to,
-                                     std::int64_t stride) {
+                                       std::int64_t stride) {
   std::int64_t i = 0;
   for (; i + 16 <= count; i += 16, to += 2 * stride) {
     const unsigned negative = negative_of(from + i);

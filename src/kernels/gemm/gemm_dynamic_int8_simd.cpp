@@ -296,7 +296,7 @@ HWY_INLINE void NumberPanels(const NumberView& view, const FloatGemmWork& work, 
 
 template <NumberKind kKind, bool Zeros>
 void MultiplyNumbers(const NumberView& view, const FloatGemmWork& work, const RoundedRows& rounded,
-                   ThreadPool& pool) {
+                     ThreadPool& pool) {
   struct Job {
     const NumberView& view;
     const FloatGemmWork& work;

@@ -41,8 +41,7 @@ HWY_INLINE void FinishTile(const FloatGemmWork& work, const float* sums, std::in
     }
   }
   for (int r = 0; r < rows && at != to; ++r) {
-    std::memcpy(to + r * work.c_stride, tail + r * kPanel,
-                static_cast<std::size_t>(columns) * sizeof(float));
+    std::memcpy(to + r * work.c_stride, tail + r * kPanel, static_cast<std::size_t>(columns) * sizeof(float));
   }
 }
 

@@ -229,9 +229,7 @@ void BlockGemm(const FloatGemmWork& work, ThreadPool& pool) {
 
 #if HWY_TARGET == HWY_AVX2
 // CPUs with AVX-512 have a larger L2 cache: with blocks of more rows, B is read fewer times.
-void Avx512Gemm(const FloatGemmWork& work, ThreadPool& pool) {
-  RunBlocks<Avx512Math>(work, 384, pool, 192);
-}
+void Avx512Gemm(const FloatGemmWork& work, ThreadPool& pool) { RunBlocks<Avx512Math>(work, 384, pool, 192); }
 #endif
 
 // Packs a panel of columns, for B or its transpose.
@@ -261,9 +259,7 @@ bool has_few_rows(const FloatGemmWork& work) {
   return work.m <= 4 && work.b->packed() && !work.rows && work.a.column_stride == 1;
 }
 bool has_many_rows(const FloatGemmWork& work) { return !has_few_rows(work); }
-bool is_reproducible_with_few_rows(const FloatGemmWork& work) {
-  return reproducible() && has_few_rows(work);
-}
+bool is_reproducible_with_few_rows(const FloatGemmWork& work) { return reproducible() && has_few_rows(work); }
 bool is_reproducible(const FloatGemmWork&) { return reproducible(); }
 
 }  // namespace

@@ -125,8 +125,7 @@ class NarrowMath : public IntegerLeft {
   explicit NarrowMath(const IntegerGemmWork& work)
       : IntegerLeft(work),
         finish_(work),
-        plain_(work.epilogue.type == IntegerResult::int32 && !work.epilogue.bias.data &&
-               !work.b->zeros()) {}
+        plain_(work.epilogue.type == IntegerResult::int32 && !work.epilogue.bias.data && !work.b->zeros()) {}
 
   static std::int64_t RightBytes(std::int64_t) { return 0; }
   HWY_INLINE const std::int16_t* Left(std::int64_t row, std::int64_t rows, std::int64_t k, std::int64_t count,
@@ -281,25 +280,23 @@ class WideMath : public IntegerLeft {
 // A row by packed bytes, which are read once.
 void OneRow(const IntegerGemmWork& work, ThreadPool& pool) {
   constexpr int kStrip = 4;
-  const std::int64_t all = Ratio(work.n, kPanel),
-                     macs = std::max<std::int64_t>(1, kStrip * kPanel * work.k);
-  pool.run(Ratio(all, kStrip), Ratio(kPartMacs, macs),
-           [&work](std::int64_t first, std::int64_t last) HWY_ATTR {
-             const std::int64_t panels = Ratio(work.n, kPanel), pairs = Ratio(work.k, 2);
-             NarrowMath math(work);
-             std::int64_t stride = 0;
-             const std::int16_t* a =
-                 math.Left(0, 1, 0, work.k, gemm_scratch(math.LeftBytes(1, work.k)), stride);
-             HWY_ALIGN std::int32_t sums[kStrip * kPanel];
-             for (std::int64_t p = first * kStrip; p < std::min(last * kStrip, panels); p += kStrip) {
-               const bool whole = p + kStrip <= panels;
-               if (whole) IntegerStrip<kStrip>(a, work.b->narrow(p), pairs, sums);
-               for (std::int64_t i = p; i < std::min(p + kStrip, panels); ++i) {
-                 if (!whole) IntegerStrip<1>(a, work.b->narrow(i), pairs, sums + (i - p) * kPanel);
-                 math.Finish(sums + (i - p) * kPanel, 0, 1, i);
-               }
-             }
-           });
+  const std::int64_t all = Ratio(work.n, kPanel), macs = std::max<std::int64_t>(1, kStrip * kPanel * work.k);
+  pool.run(
+      Ratio(all, kStrip), Ratio(kPartMacs, macs), [&work](std::int64_t first, std::int64_t last) HWY_ATTR {
+        const std::int64_t panels = Ratio(work.n, kPanel), pairs = Ratio(work.k, 2);
+        NarrowMath math(work);
+        std::int64_t stride = 0;
+        const std::int16_t* a = math.Left(0, 1, 0, work.k, gemm_scratch(math.LeftBytes(1, work.k)), stride);
+        HWY_ALIGN std::int32_t sums[kStrip * kPanel];
+        for (std::int64_t p = first * kStrip; p < std::min(last * kStrip, panels); p += kStrip) {
+          const bool whole = p + kStrip <= panels;
+          if (whole) IntegerStrip<kStrip>(a, work.b->narrow(p), pairs, sums);
+          for (std::int64_t i = p; i < std::min(p + kStrip, panels); ++i) {
+            if (!whole) IntegerStrip<1>(a, work.b->narrow(i), pairs, sums + (i - p) * kPanel);
+            math.Finish(sums + (i - p) * kPanel, 0, 1, i);
+          }
+        }
+      });
 }
 
 void NarrowGemm(const IntegerGemmWork& work, ThreadPool& pool) {
@@ -329,9 +326,7 @@ namespace anybit::kernels {
 namespace {
 
 bool is_packed_bytes(const IntegerGemmWork& work) { return work.b->narrow(0) != nullptr; }
-bool is_row_by_packed_bytes(const IntegerGemmWork& work) {
-  return work.m == 1 && is_packed_bytes(work);
-}
+bool is_row_by_packed_bytes(const IntegerGemmWork& work) { return work.m == 1 && is_packed_bytes(work); }
 
 std::int64_t largest_bias(const IntegerGemmWork& work) {
   const Spread<std::int32_t>& bias = work.epilogue.bias;
@@ -345,9 +340,7 @@ std::int64_t largest_bias(const IntegerGemmWork& work) {
   return largest;
 }
 
-std::int32_t zero_of(const IntegerGemmWork& work) {
-  return work.a_zero.data ? *work.a_zero.data : 0;
-}
+std::int32_t zero_of(const IntegerGemmWork& work) { return work.a_zero.data ? *work.a_zero.data : 0; }
 
 // A bound for the magnitude of a sum with its bias.
 std::int64_t largest_total(const IntegerGemmWork& work) {

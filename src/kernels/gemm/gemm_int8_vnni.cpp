@@ -79,8 +79,7 @@ HWY_INLINE void MultiplyBlock(const IntegerGemmWork& work, const IntegerFinish& 
 template <class Find>
 HWY_INLINE void RunDot4(const IntegerGemmWork& work, const Cut& cut, std::int64_t first, std::int64_t last,
                         const Find& find) {
-  const IntegerFinish finish(work, work.b->column_sums(),
-                             work.a.type == IntegerType::int8 ? 128 : 0);
+  const IntegerFinish finish(work, work.b->column_sums(), work.a.type == IntegerType::int8 ? 128 : 0);
   Dot4Block block;
   for (std::int64_t i = first; i < last; ++i) {
     const std::int64_t row0 = i / cut.panel_blocks * cut.rows, count = std::min(cut.rows, work.m - row0);
@@ -91,9 +90,7 @@ HWY_INLINE void RunDot4(const IntegerGemmWork& work, const Cut& cut, std::int64_
   }
 }
 
-Cut CutOf(const IntegerGemmWork& work) {
-  return {work.m, work.n, work.k, std::max<std::int64_t>(work.k, 1)};
-}
+Cut CutOf(const IntegerGemmWork& work) { return {work.m, work.n, work.k, std::max<std::int64_t>(work.k, 1)}; }
 
 void Dot4Gemm(const IntegerGemmWork& work, ThreadPool& pool) {
   const Cut cut = CutOf(work);

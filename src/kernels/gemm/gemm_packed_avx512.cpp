@@ -85,7 +85,7 @@ class Strip {
 
  private:
   ANYBIT_AVX512 static inline void change_unit(const NibbleStrip& strip, std::int64_t block,
-                                             __m512 (&sums)[Panels][Rows]) {
+                                               __m512 (&sums)[Panels][Rows]) {
 #pragma GCC unroll 4
     for (int p = 0; p < Panels; ++p) {
       const std::int64_t at = (strip.panel + p) * (strip.view.blocks + 1) + block;
@@ -119,7 +119,7 @@ void multiply_nibbles_avx512(int rows, int panels, const NibbleStrip& strip) {
 }
 
 ANYBIT_AVX512 void decode_nibbles_avx512(const CodeView& view, std::int64_t panel, std::int64_t group,
-                                       std::int64_t block, float* to) {
+                                         std::int64_t block, float* to) {
   const __m512 values = _mm512_loadu_ps(view.values);
   const __m512i codes = _mm512_loadu_si512(view.codes + (panel * view.groups + group) * kGroupBytes);
   const __m512 factor = _mm512_loadu_ps(scales_of(view.factors, view, panel, block));

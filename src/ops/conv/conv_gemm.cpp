@@ -39,11 +39,11 @@ void multiply_group(Frame& frame, const ConvSizes& sizes, std::int64_t group, co
                     const kernels::Activation& activation, float* y) {
   const std::int64_t outputs = sizes.out_per_group();
   kernels::FloatGemmWork work{.m = sizes.batch * output_size(sizes.window),
-                                 .n = outputs,
-                                 .k = sizes.depth(),
-                                 .b = &weights,
-                                 .c = y + group * outputs,
-                                 .c_stride = sizes.out_channels};
+                              .n = outputs,
+                              .k = sizes.depth(),
+                              .b = &weights,
+                              .c = y + group * outputs,
+                              .c_stride = sizes.out_channels};
   const float zero = 0;
   const kernels::ConvRows rows(sizes, group, x, sizeof(float), &zero);
   if (kernels::ConvRows::is_plain(sizes)) {

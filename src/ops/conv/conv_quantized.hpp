@@ -9,8 +9,8 @@ namespace anybit::ops {
 
 // The output stage, applied to the integer sums.
 enum class ConvResult : std::uint8_t {
-  sums,   // the output, modulo 2^32
-  reals,  // float(sum) · scale of x · scale of w + bias, in float32
+  sums,       // the output, modulo 2^32
+  reals,      // float(sum) · scale of x · scale of w + bias, in float32
   quantized,  // requantized; inputs 6 and 7 are the output's scale and zero point
 };
 

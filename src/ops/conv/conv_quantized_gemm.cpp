@@ -16,19 +16,18 @@ using kernels::ConvSizes;
 using Algorithm = IntegerConvAlgorithm;
 
 kernels::IntegerGemmWork gemm_work_of(const IntegerConvInputs& inputs, const ConvSizes& sizes,
-                                    const IntegerConvNumbers& numbers, const IntegerConvWeights& weights,
-                                    std::int64_t group, Array& out) {
+                                      const IntegerConvNumbers& numbers, const IntegerConvWeights& weights,
+                                      std::int64_t group, Array& out) {
   const std::int64_t outputs = sizes.out_per_group(),
                      bytes = static_cast<std::int64_t>(element_bytes(out.type()));
   kernels::IntegerGemmWork work{.m = sizes.batch * output_size(sizes.window),
-                                   .n = outputs,
-                                   .k = sizes.depth(),
-                                   .b = &weights.groups[static_cast<std::size_t>(group)],
-                                   .c = out.mutable_bytes() + group * outputs * bytes,
-                                   .c_stride = sizes.out_channels};
+                                .n = outputs,
+                                .k = sizes.depth(),
+                                .b = &weights.groups[static_cast<std::size_t>(group)],
+                                .c = out.mutable_bytes() + group * outputs * bytes,
+                                .c_stride = sizes.out_channels};
   work.epilogue.type = kernel_result(out.type());
-  if (inputs.result != ConvResult::sums)
-    work.epilogue.scale = {numbers.multiplier + group * outputs, 0, 1};
+  if (inputs.result != ConvResult::sums) work.epilogue.scale = {numbers.multiplier + group * outputs, 0, 1};
   if (numbers.addend) work.epilogue.addend = {numbers.addend + group * outputs, 0, 1};
   if (inputs.result == ConvResult::quantized) {
     work.epilogue.bias = {numbers.bias + group * outputs, 0, 1};

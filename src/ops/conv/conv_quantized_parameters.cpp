@@ -116,7 +116,8 @@ struct ConstantInputs {
 Result<IntegerConvNumbers> numbers_now(Frame& frame, const IntegerConvInputs& inputs, std::int64_t channels) {
   TRY(check(frame, inputs, frame.in(inputs.x).type(), frame.in(inputs.w).type(), channels));
   Room room{TRY(frame.scratch_of<std::int32_t>(channels)).data(), nullptr, nullptr};
-  if (inputs.result == ConvResult::quantized) room.bias = TRY(frame.scratch_of<std::int32_t>(channels)).data();
+  if (inputs.result == ConvResult::quantized)
+    room.bias = TRY(frame.scratch_of<std::int32_t>(channels)).data();
   if (inputs.result != ConvResult::sums) room.multiplier = TRY(frame.scratch_of<float>(channels)).data();
   return numbers_of(frame, inputs, channels, room);
 }

@@ -115,20 +115,20 @@ Result<void> run_as(Frame& frame, const ConvSizes& sizes, const Spread& spread, 
     const std::int64_t n = image / sizes.groups, group = image % sizes.groups;
     const std::byte* from = x.bytes() + (n * sizes.out_channels + group * inputs) * in_space * bytes_of(type);
     kernels::IntegerGemmWork work{.m = in_space,
-                                     .n = columns,
-                                     .k = inputs,
-                                     .a = {type, from, 1, in_space},
-                                     .a_zero = {&numbers.x_zero, 0, 0},
-                                     .b = &spread.groups[static_cast<std::size_t>(group)],
-                                     .c = once ? static_cast<void*>(quantized.data()) : sums.data(),
-                                     .c_stride = columns};
+                                  .n = columns,
+                                  .k = inputs,
+                                  .a = {type, from, 1, in_space},
+                                  .a_zero = {&numbers.x_zero, 0, 0},
+                                  .b = &spread.groups[static_cast<std::size_t>(group)],
+                                  .c = once ? static_cast<void*>(quantized.data()) : sums.data(),
+                                  .c_stride = columns};
     if (once) {
       work.epilogue = {.type = *result_of(out.type()),
-                          .bias = {spread.column_biases.data() + group * columns, 0, 1},
-                          .scale = {spread.column_multipliers.data() + group * columns, 0, 1},
-                          .zero_point = numbers.y_zero,
-                          .low = kLow,
-                          .high = kHigh};
+                       .bias = {spread.column_biases.data() + group * columns, 0, 1},
+                       .scale = {spread.column_multipliers.data() + group * columns, 0, 1},
+                       .zero_point = numbers.y_zero,
+                       .low = kLow,
+                       .high = kHigh};
     }
     kernels::gemm(work, frame.pool());
     T* y = out.mutable_data<T>() + n * space * sizes.in_channels + group * channels;

@@ -37,13 +37,13 @@ void multiply(const Frame& frame, const BatchedMatMul& p, const float* a, const 
     const auto [a_offset, b_offset] = p.at(i);
     const kernels::PlainFloats plain({packed ? nullptr : b + b_offset, p.b_row, p.b_column}, p.n);
     kernels::FloatGemmWork work{.m = p.m,
-                                   .n = p.n,
-                                   .k = p.k,
-                                   .a = {a + a_offset, p.a_row, p.a_column},
-                                   .b = &plain,
-                                   .c = c + i * p.m * p.n,
-                                   .c_stride = p.n,
-                                   .epilogue = epilogue};
+                                .n = p.n,
+                                .k = p.k,
+                                .a = {a + a_offset, p.a_row, p.a_column},
+                                .b = &plain,
+                                .c = c + i * p.m * p.n,
+                                .c_stride = p.n,
+                                .epilogue = epilogue};
     if (packed) work.b = &packed->matrices[static_cast<std::size_t>(b_offset / packed->matrix_elements)];
     kernels::gemm(work, frame.pool());
   });

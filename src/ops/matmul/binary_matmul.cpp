@@ -43,8 +43,8 @@ Result<void> run(Frame& frame) {
   const Array& a = frame.in(0);
   if (a.type() != ElementType::float32) return wrong_type(frame, 0);
   const std::shared_ptr<const Weight> weight = TRY(stored_weight<Weight>(frame, weight_of));
-  BatchedMatMul matmul = TRY(BatchedMatMul::of(
-      TRY(Operand::of(a.dims(), true)), TRY(Operand::of(weight->dims, false, frame.flag("transB")))));
+  BatchedMatMul matmul = TRY(BatchedMatMul::of(TRY(Operand::of(a.dims(), true)),
+                                               TRY(Operand::of(weight->dims, false, frame.flag("transB")))));
   matmul.fold();
   Array& out = *TRY(frame.out(0, a.type(), matmul.out));
   const auto addend = TRY(packed_addend(frame, matmul));

@@ -59,16 +59,16 @@ Result<void> multiply(Frame& frame, const PackedRight& weight) {
   const Array& a = frame.in(0);
   if (a.type() != ElementType::float32) return wrong_type(frame, 0);
   BatchedMatMul matmul = TRY(BatchedMatMul::of(TRY(Operand::of(a.dims(), true)),
-                                                 TRY(Operand::of(weight.dims, false, frame.flag("transB")))));
+                                               TRY(Operand::of(weight.dims, false, frame.flag("transB")))));
   matmul.fold();
   Array& out = *TRY(frame.out(0, a.type(), matmul.out));
   kernels::FloatGemmWork work{.m = matmul.m,
-                                 .n = matmul.n,
-                                 .k = matmul.k,
-                                 .a = {a.data<float>(), matmul.a_row, matmul.a_column},
-                                 .b = weight.matrix.get(),
-                                 .c = out.mutable_data<float>(),
-                                 .c_stride = matmul.n};
+                              .n = matmul.n,
+                              .k = matmul.k,
+                              .a = {a.data<float>(), matmul.a_row, matmul.a_column},
+                              .b = weight.matrix.get(),
+                              .c = out.mutable_data<float>(),
+                              .c_stride = matmul.n};
   work.epilogue.alpha = static_cast<float>(frame.real("alpha", 1));
   work.epilogue.beta = static_cast<float>(frame.real("beta", 1));
   work.epilogue.addend = TRY(packed_addend(frame, matmul));

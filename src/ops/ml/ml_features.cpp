@@ -92,7 +92,7 @@ Result<void> run_imputer(Frame& frame) {
   if (integer ? !numbers : !reals)
     return wrong(fmt::format("no imputed values are given for {}", to_string(in)));
   TRY(integer ? check_list("imputed_value_int64s", *numbers, width)
-            : check_list("imputed_value_floats", *reals, width));
+              : check_list("imputed_value_floats", *reals, width));
   const std::int64_t number = frame.integer("replaced_value_int64", 0);
   const double real = frame.real("replaced_value_float", 0);
   if (!for_number(in.type(), [](auto) {})) return wrong_type(frame, 0);

@@ -245,11 +245,11 @@ IntegerGemmWork product_of(const Case& test, std::vector<Y>& y) {
   work.c = y.data();
   work.c_stride = sizes.out_channels;
   work.epilogue = {.type = std::is_signed_v<Y> ? IntegerResult::int8 : IntegerResult::uint8,
-                      .bias = {test.bias.data(), 0, 1},
-                      .scale = {test.multiplier.data(), 0, 1},
-                      .zero_point = 7,
-                      .low = std::numeric_limits<Y>::min(),
-                      .high = std::numeric_limits<Y>::max()};
+                   .bias = {test.bias.data(), 0, 1},
+                   .scale = {test.multiplier.data(), 0, 1},
+                   .zero_point = 7,
+                   .low = std::numeric_limits<Y>::min(),
+                   .high = std::numeric_limits<Y>::max()};
   return work;
 }
 

@@ -90,19 +90,19 @@ struct IntegerState {
         right(is_packed ? static_cast<const IntegerRhs*>(&packed) : &plain) {}
   void run(ThreadPool& pool) {
     IntegerGemmWork work{.m = s.m,
-                            .n = s.n,
-                            .k = s.k,
-                            .a = {kA, a.data(), s.k, 1},
-                            .b = right,
-                            .c = y.data(),
-                            .c_stride = s.n};
+                         .n = s.n,
+                         .k = s.k,
+                         .a = {kA, a.data(), s.k, 1},
+                         .b = right,
+                         .c = y.data(),
+                         .c_stride = s.n};
     work.a_zero = {&zero, 0, 0};
     work.epilogue = {.type = IntegerResult::int16,
-                        .bias = {bias.data(), 0, 1},
-                        .scale = {&scale, 0, 0},
-                        .zero_point = 3,
-                        .low = -32768,
-                        .high = 32767};
+                     .bias = {bias.data(), 0, 1},
+                     .scale = {&scale, 0, 0},
+                     .zero_point = 3,
+                     .low = -32768,
+                     .high = 32767};
     gemm(work, pool);
   }
   void reference() {

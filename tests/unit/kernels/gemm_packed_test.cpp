@@ -224,12 +224,12 @@ void check_format(const TensorCodec& codec, bool transposed) {
   std::vector<float> got(at(2 * kColumns)), wanted(got.size());
   const PlainFloats plain({decoded.data(), transposed ? 1 : kColumns, transposed ? kRows : 1}, kColumns);
   FloatGemmWork work{.m = 2,
-                        .n = kColumns,
-                        .k = kRows,
-                        .a = {a.data(), kRows, 1},
-                        .b = packed.get(),
-                        .c = got.data(),
-                        .c_stride = kColumns};
+                     .n = kColumns,
+                     .k = kRows,
+                     .a = {a.data(), kRows, 1},
+                     .b = packed.get(),
+                     .c = got.data(),
+                     .c_stride = kColumns};
   gemm(work, pool);
   work.b = &plain;
   work.c = wanted.data();

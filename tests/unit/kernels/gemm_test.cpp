@@ -63,8 +63,7 @@ void check_floats(const FloatCase& test, bool ta, bool tb, bool packed, ThreadPo
   std::vector<float> c(at(m * (n + 3)), -7.0f);
   FloatGemmWork work{.m = m, .n = n, .k = k, .a = a, .c = c.data(), .c_stride = n + 3};
   work.b = packed ? static_cast<const FloatRhs*>(&ahead) : &plain;
-  work.epilogue = {
-      .alpha = 2, .beta = 3, .addend = {test.bias.data(), 0, 1}, .low = -50.0f, .high = 1000.0f};
+  work.epilogue = {.alpha = 2, .beta = 3, .addend = {test.bias.data(), 0, 1}, .low = -50.0f, .high = 1000.0f};
   gemm(work, pool);
   for (std::int64_t r = 0; r < m; ++r) {
     for (std::int64_t j = 0; j < n; ++j) {

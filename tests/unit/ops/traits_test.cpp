@@ -63,7 +63,8 @@ TEST(Traits, PassThroughOfIntegersStartsAtAVersionOfTheOperator) {
     if (pass_through.since == 0 && !pass_through.ours) continue;
     EXPECT_EQ(one->traits.role, Role::move) << one->name;
     EXPECT_EQ(one->domain, "") << one->name;
-    EXPECT_TRUE(pass_through.since == 0 || std::ranges::find(one->since, pass_through.since) != one->since.end())
+    EXPECT_TRUE(pass_through.since == 0 ||
+                std::ranges::find(one->since, pass_through.since) != one->since.end())
         << one->name;
   }
 }

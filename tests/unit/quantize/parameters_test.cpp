@@ -34,9 +34,10 @@ QuantizedConstant quantized(const graph::Tensor& of, const char* text, std::int6
 }
 
 std::vector<int> int8s(const QuantizedConstant& of) {
-  std::vector<int> quantized;
-  for (std::size_t i = 0; i < of.quantized.data.size(); ++i) quantized.push_back(of.quantized.data.at<std::int8_t>(i));
-  return quantized;
+  std::vector<int> values;
+  for (std::size_t i = 0; i < of.quantized.data.size(); ++i)
+    values.push_back(of.quantized.data.at<std::int8_t>(i));
+  return values;
 }
 
 TEST(Parameters, OfAnAsymmetricRangeHoldZeroExactly) {
