@@ -29,7 +29,7 @@ KINDS = {"anybit": "anybit int8", "tensor": "ONNX Runtime, per tensor", "channel
 
 
 def measured(stem, kind, pictures):
-    """Of every picture, decibels between the results of each pair; and of the first, how many codes differ node by node."""
+    """Of every image, decibels between the results of each pair; and of the first, how many quantized values differ node by node."""
     path = quantized(stem, kind)
     turned = turned_round(path)
     theirs, theirs_turned = peer(path, optimized=False), peer(turned, optimized=False)
@@ -65,8 +65,8 @@ def main():
              "| anybit in both orders | quantized and float |", "|---|---|--:|--:|--:|--:|--:|"]
     for stem, (title, _) in SHAPES.items():
         for kind, maker in KINDS.items():
-            columns, differ, codes, step = measured(stem, kind, options.pictures)
-            lines.append(f"| {title} | {maker} | {differ} of {codes / 1e6:.1f} million, by {step} | "
+            columns, differ, integers, step = measured(stem, kind, options.pictures)
+            lines.append(f"| {title} | {maker} | {differ} of {integers / 1e6:.1f} million, by {step} | "
                          + " | ".join(span(values) for values in columns.values()) + " |")
     print("\n".join(lines))
     if options.write:

@@ -46,11 +46,11 @@ std::int64_t largest_column(const Node& node, const IntegerGemmWork& work, const
   const Value& b = node.in(work.b);
   const std::int64_t most = largest(b.info(), work.b_zero) * s.k;
   if (!b.constant() || !work.b_zero.none() || b.count() != s.k * s.n) return most;
-  const auto codes = node.integers_in(work.b, "the weights");
+  const auto quantized = node.integers_in(work.b, "the weights");
   std::vector<std::int64_t> sums(static_cast<std::size_t>(s.n));
   for (std::int64_t i = 0; i < s.k * s.n; ++i)
     sums[static_cast<std::size_t>(work.trans_b ? i / s.k : i % s.n)] +=
-        std::abs(codes[static_cast<std::size_t>(i)]);
+        std::abs(quantized[static_cast<std::size_t>(i)]);
   return sums.empty() ? most : *std::ranges::max_element(sums);
 }
 
@@ -81,7 +81,7 @@ std::string store_at(Node& node, const std::string& index, const std::string& va
 }
 
 void emit_plain(Node& node, const IntegerGemmWork& work, const Sizes& s, bool wide) {
-  const std::string a = work.a_codes.empty() ? node.x(work.a) : work.a_codes, b = node.x(work.b);
+  const std::string a = work.a_quantized.empty() ? node.x(work.a) : work.a_quantized, b = node.x(work.b);
   Dims matrices{s.batch};
   const auto batch_strides = [&](const Dims& dims, std::int64_t size) {
     Dims strides = spread_strides(dims, s.batch);
@@ -118,7 +118,7 @@ void emit_plain(Node& node, const IntegerGemmWork& work, const Sizes& s, bool wi
 // Packs a constant matrix in panels of 16 columns with interleaved pairs of rows, zero-padded.
 std::string panels_of(Node& node, const IntegerGemmWork& work, const Sizes& s, std::int64_t depth,
                       std::int64_t zeros) {
-  const auto codes = node.integers_in(work.b, "the weights");
+  const auto quantized = node.integers_in(work.b, "the weights");
   const std::int64_t panels = (s.n + kTileColumns - 1) / kTileColumns;
   const Value& b = node.in(work.b);
   const auto width = static_cast<std::size_t>(b.info().bytes);
@@ -128,7 +128,7 @@ std::string panels_of(Node& node, const IntegerGemmWork& work, const Sizes& s, s
     for (std::int64_t j = 0; j < s.n; ++j) {
       const std::int64_t at =
           j / kTileColumns * depth * kTileColumns + (k / 2 * kTileColumns + j % kTileColumns) * 2 + k % 2;
-      const std::int64_t code = codes[static_cast<std::size_t>(work.trans_b ? j * s.k + k : k * s.n + j)];
+      const std::int64_t code = quantized[static_cast<std::size_t>(work.trans_b ? j * s.k + k : k * s.n + j)];
       // Little endian, like constants.
       for (std::size_t i = 0; i < width; ++i)
         bytes[static_cast<std::size_t>(at) * width + i] = static_cast<char>(code >> (8 * i));
@@ -151,9 +151,9 @@ void emit_tiles(Node& node, const Value& b, const Parts& parts, const std::strin
 // Shared parts of the int16-pair and dot4 tiles.
 struct Tiled {
   Value a;
-  std::string codes = {};   // pointer to A
-  std::string taken = {};   // scratch memory for rows of A: pointers to int16
-  std::string panels = {};  // pointer to the panels of B
+  std::string quantized = {};  // pointer to A
+  std::string taken = {};      // scratch memory for rows of A: pointers to int16
+  std::string panels = {};     // pointer to the panels of B
   std::int64_t rows = 1, depth = 0;
 };
 
@@ -189,8 +189,8 @@ void emit_binary(Node& node, const IntegerGemmWork& work, const Sizes& s, const 
   const Parts parts = *sums.parts;
   const std::int64_t height = how.rows == 1 ? 1 : kTileRows, depth = how.depth;
   open_rows(node, how, height);
-  node.line("{}({} + first * {}, {}, filled, {}, {}, {}, &a_zero, 0);", need_widen(node, how.a), how.codes,
-            s.k, how.taken, height, s.k, depth);
+  node.line("{}({} + first * {}, {}, filled, {}, {}, {}, &a_zero, 0);", need_widen(node, how.a),
+            how.quantized, s.k, how.taken, height, s.k, depth);
   emit_split(node, parts, how.taken, height * depth);
   if (!work.b_zero.none()) {
     node.line("int32_t totals[{}] = {{0}};", height);
@@ -219,7 +219,7 @@ void emit_dot4(Node& node, const IntegerGemmWork& work, const Sizes& s, const Ti
   node.line("const int32_t above = a_zero - ({});", how.a.info().low);
   node.line("uint8_t *rows = (uint8_t *){};", how.taken);
   open_rows(node, how, height);
-  node.line("{}({} + first * {}, rows, filled, {}, {});", need_shift(node, how.a), how.codes, s.k, s.k,
+  node.line("{}({} + first * {}, rows, filled, {}, {});", need_shift(node, how.a), how.quantized, s.k, s.k,
             depth);
   node.line("for (int32_t k = 0; k < {0}; ++k) rows[filled * {0} + k] = k < {1};", depth, s.k);
   if (!work.b_zero.none()) {
@@ -242,7 +242,7 @@ void emit_tiled(Node& node, const IntegerGemmWork& work, const Sizes& s, const S
   const bool dot4_groups = !sums.wide && node.in(work.b).type == Element::int8 && info(work.a_type).bits == 8;
   Tiled how{.a = node.in(work.a), .depth = tile_depth(s.k)};
   how.a.type = work.a_type;
-  how.codes = work.a_codes.empty() ? node.x(work.a) : work.a_codes;
+  how.quantized = work.a_quantized.empty() ? node.x(work.a) : work.a_quantized;
   for (const std::int64_t one : s.batch) how.rows *= one;
   how.rows *= s.m;
   std::int64_t bytes = 2 * (how.rows == 1 ? 1 : kTileRows) * how.depth * parts;

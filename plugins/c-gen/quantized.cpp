@@ -98,12 +98,12 @@ void emit_look_up(Node& node, const std::string& table, const std::string& x, co
   for (int32_t h = 0; h < 16 && count >= 128; ++h)
     for (int32_t j = 0; j < 32; ++j) parts[h][j] = (char)table[16 * h + j % 16];
   for (; i + 32 <= count && count >= 128; i += 32) {
-    const chars codes = *(const loose_chars *)(const void *)(x + i);
+    const chars quantized = *(const loose_chars *)(const void *)(x + i);
     const chars up = {0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70,
                       0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70};
-    chars found = __builtin_ia32_pshufb256(parts[0], __builtin_ia32_paddusb256(codes, up));
+    chars found = __builtin_ia32_pshufb256(parts[0], __builtin_ia32_paddusb256(quantized, up));
     for (int32_t h = 1; h < 16; ++h)
-      found |= __builtin_ia32_pshufb256(parts[h], __builtin_ia32_paddusb256(codes ^ (char)(16 * h), up));
+      found |= __builtin_ia32_pshufb256(parts[h], __builtin_ia32_paddusb256(quantized ^ (char)(16 * h), up));
     *(loose_chars *)(void *)(y + i) = found;
   }
 #endif

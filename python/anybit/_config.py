@@ -39,7 +39,7 @@ Config = Annotated[Union[None, str, Mapping[str, Any], QuantizationConfig],
                    "None (float), the name of a preset, a dict of parts, or a QuantizationConfig"]
 
 
-def _codes(low: int, high: int, what: str) -> tuple[str, bool]:
+def _integer_format(low: int, high: int, what: str) -> tuple[str, bool]:
     found = _CODES.get((low, high))
     if found is None:
         known = ", ".join(f"{a}..{b}" for a, b in _CODES)
@@ -48,7 +48,7 @@ def _codes(low: int, high: int, what: str) -> tuple[str, bool]:
 
 
 def _weight(is_per_channel: bool, low: int, high: int) -> str:
-    name, narrow = _codes(low, high, "weights")
+    name, narrow = _integer_format(low, high, "weights")
     return f"{name} sym {'channel' if is_per_channel else 'tensor'}" + ("" if narrow else " full")
 
 
@@ -64,7 +64,7 @@ def get_symmetric_quantization_config(is_per_channel: bool = True, is_qat: bool 
     {'weight': 'int8 sym tensor', 'data_in': 'int8 asym dynamic', 'data_out': 'int8 asym dynamic'}
     """
     _check_qat(is_qat)
-    name, narrow = _codes(act_qmin, act_qmax, "activations")
+    name, narrow = _integer_format(act_qmin, act_qmax, "activations")
     data = f"{name} {'sym' if narrow else 'asym'}" + (" dynamic" if is_dynamic else "")
     return QuantizationConfig(data, data, _weight(is_per_channel, weight_qmin, weight_qmax))
 

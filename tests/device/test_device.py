@@ -49,13 +49,13 @@ def test_the_example_of_weight_only_quantization_runs_in_its_order(build, made, 
 
 def test_the_example_of_full_quantization_runs_in_its_order(build, made, images, model, tmp_path):
     program = compiled(build, made, "example_full")
-    codes = np.array(run(program, model, images, 20, tmp_path / "q.onnx").split(), int)
+    integers = np.array(run(program, model, images, 20, tmp_path / "q.onnx").split(), int)
     quantized = onnx.load(tmp_path / "q.onnx")
     last = next(node for node in quantized.graph.node if node.output[0] == quantized.graph.output[0].name)
     constants = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in quantized.graph.initializer}
     scale, zero = (constants[name] for name in last.input[1:])
     expected = np.rint(by_onnx_runtime(tmp_path / "q.onnx", images, 19) / scale) + zero
-    assert np.abs(codes - expected).max() <= 1
+    assert np.abs(integers - expected).max() <= 1
 
 
 def test_the_quantized_file_equals_that_of_the_command_line(build, anybit, made, images, model, tmp_path):

@@ -33,7 +33,7 @@ def test_picture_models_agree_in_float(stem, shape):
     session = peer(path)
     feeds = {session.get_inputs()[0].name: x}
     wanted = session.run(None, feeds)
-    # Where a picture is hard to read, ONNX Runtime's own optimizations move its answer by more than the bound.
+    # Where an image is hard to classify, ONNX Runtime's own optimizations move its answer by more than the bound.
     doubts = [np.abs(a - b).max() for a, b in zip(wanted, peer(path, optimized=False).run(None, feeds))]
     executor = Executor(path)
     for threads in (1, 2):
@@ -43,26 +43,26 @@ def test_picture_models_agree_in_float(stem, shape):
     assert all(np.array_equal(a, b) for a, b in zip(first, second))
 
 
-# A sum of products lies close enough to a tie for the order of its sum to matter once in a million codes. Averages, and sums
+# An accumulator lies close enough to a tie for the order of its sum to matter once in a million quantized values. Averages, and sums
 # of two values with one scale, are ties by nature: there, one step is all that can be asked.
 @pytest.mark.parametrize("kind", ["tensor", "channel", "anybit"])
 @pytest.mark.parametrize("stem", IMAGES)
 def test_each_quantized_node_is_within_one_step_given_the_same_inputs(stem, kind):
-    checked = fused = codes = other = 0
+    checked = fused = integers = other = 0
     for name, apart, steps in differences(quantized(stem, kind), image(IMAGES[stem], seed=11)):
         assert apart.max() <= 1, f"{name}: {apart.max()} steps apart, run as {steps}"
         checked += 1
         fused += "DequantizeLinear" not in " ".join(steps)
         if not any(tied in step for step in steps for tied in ("QLinearAdd", "AveragePool")):
-            codes += apart.size
+            integers += apart.size
             other += np.count_nonzero(apart)
     assert checked > 50 and fused > 0.8 * checked
-    assert other <= 1e-5 * codes, f"{other} of {codes} codes differ"
+    assert other <= 1e-5 * integers, f"{other} of {integers} quantized values differ"
 
 
-# One code in a million is enough: what follows takes other codes on its account, until as many differ as quantization moved.
+# One value in a million is enough: later layers get other inputs, until as many values differ as quantization changed.
 # ONNX Runtime is as far from itself when it adds in another order (docs/accuracy.md, make bench-agreement). So ours is to be
-# about as near to its result as that is to the float model's: in the middle of some pictures, since one is a matter of chance.
+# about as near to its result as that is to the float model's: in the median of some images, since a single one is a matter of chance.
 @pytest.mark.parametrize("kind", ["tensor", "channel", "dynamic", "anybit"])
 @pytest.mark.parametrize("stem", IMAGES)
 def test_whole_quantized_models_agree(stem, kind):

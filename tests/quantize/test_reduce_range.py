@@ -23,9 +23,9 @@ def matrices(model):
     held = {one.name: numpy_helper.to_array(one) for one in model.graph.initializer}
     makers = {name: one for one in model.graph.node for name in one.output}
 
-    def codes(value):  # through DequantizeLinear, and the Reshape to its own dimensions
+    def quantized(value):  # through DequantizeLinear, and the Reshape to its own dimensions
         maker = makers.get(value)
-        return codes(maker.input[0]) if maker is not None and maker.op_type in ("DequantizeLinear", "Reshape") else held.get(value)
+        return quantized(maker.input[0]) if maker is not None and maker.op_type in ("DequantizeLinear", "Reshape") else held.get(value)
 
     right = {"MatMul": 1, "Gemm": 1, "MatMulInteger": 1, "QLinearMatMul": 3, "QAttention": 1, "Conv": 1, "QLinearConv": 3}
     for one in model.graph.node:
@@ -35,7 +35,7 @@ def matrices(model):
         attributes = {each.name: helper.get_attribute_value(each) for each in one.attribute}
         inputs = [1, 2] if one.op_type == "DynamicQuantizeLSTM" else [right[one.op_type]] if one.op_type in right else []
         for name in (one.input[i] for i in inputs):
-            w = codes(name)
+            w = quantized(name)
             if w is None or w.dtype != np.int8:
                 continue
             if "Conv" in one.op_type:

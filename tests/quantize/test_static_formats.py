@@ -116,8 +116,8 @@ def test_activations_in_integers_of_any_width_are_calibrated(tool, kind, bits, t
     first = -(2 ** (bits - 1)) if kind == "int" else 0
     zero = np.rint(np.clip(first - np.float32(low) / scale, first, first + steps))
     x = (samples[0] * 1.5).astype(np.float32)
-    codes = np.clip(np.rint(x / scale) + zero, first, first + steps)
-    expected = (codes - zero).astype(np.float32) * scale @ w
+    integers = np.clip(np.rint(x / scale) + zero, first, first + steps)
+    expected = (integers - zero).astype(np.float32) * scale @ w
     np.testing.assert_allclose(Executor(model).run({"x": x})[0], expected, rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(in_onnxruntime(model, {"x": x}, optimised=False)[0], expected, rtol=1e-5, atol=1e-5)
 

@@ -173,8 +173,8 @@ def shape_chain(n):
     return model(chain(n // 2, make), [value("x", ("batch", WIDTH))], [value("y", ("batch", WIDTH))])
 
 
-def quantized_moves(n):
-    """Codes that are moved, all with the same scale and zero point; a sum takes the scale as often as there are nodes."""
+def quantized_pass_through(n):
+    """Quantized values that are passed through, all with the same scale and zero point; a sum takes the scale as often as there are nodes."""
     def make(i, a, b):
         return [helper.make_node("DequantizeLinear", [a if i else "q", "s", "z"], [f"d{i}"]),
                 helper.make_node("Transpose", [f"d{i}"], [f"t{i}"], perm=[1, 0]),
@@ -186,8 +186,8 @@ def quantized_moves(n):
     return model(nodes, constants=[constant("s", np.float32(0.1)), constant("z", np.int8(0))])
 
 
-def untold_codes(n):
-    """Codes that are moved in a chain, and taken all along it without a zero point that would tell their type."""
+def untyped_integers(n):
+    """Quantized values in a chain of pass-through operators; no zero point states their type."""
     k = n // 2 * 2
     nodes = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["h0"])]
     for i in range(k):
@@ -291,7 +291,7 @@ def loop_fan(n):
 
 SHAPES = [identity_chain, relu_chain, add_chain, relu_fan, wide_concat, conv_chain, many_initializers, many_outputs,
           many_inputs, qdq_chain, if_fan, nested_if, function_calls, transpose_chain, reshape_chain, constant_chain,
-          concat_chain, same_names, shape_chain, quantized_moves, untold_codes, functions_after_linear,
+          concat_chain, same_names, shape_chain, quantized_pass_through, untyped_integers, functions_after_linear,
           convs_used_twice, shared_half, matmul_fan, passes_between_linear, weights_as_inputs,
           graphs_that_share_names, loop_fan]
 

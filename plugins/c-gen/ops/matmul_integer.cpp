@@ -115,9 +115,9 @@ void qgemm(Node& node) {
     work.bias = {fmt::format("{}[{}]", node.x(6), index), by_row ? By::row : By::column};
   }
   const double alpha = static_cast<double>(node.real("alpha", 1));
-  const bool codes = node.has(7) && node.has(8);
-  const double scale = codes ? static_cast<double>(node.float_in(7, "the result's scale", 1)) : 1.0;
-  work.y_zero = codes ? node.integer_in(8, "the result's zero point", 0) : 0;
+  const bool quantized = node.has(7) && node.has(8);
+  const double scale = quantized ? static_cast<double>(node.float_in(7, "the result's scale", 1)) : 1.0;
+  work.y_zero = quantized ? node.integer_in(8, "the result's zero point", 0) : 0;
   work.factor = factor_of(node, work, 1, 4, scale / alpha);
   emit_integer_gemm(node, work);
 }
@@ -135,14 +135,15 @@ void dynamic_quantize_matmul(Node& node) {
   need_dynamic_quantize(node);
   IntegerGemmWork work{.a = 0, .b = 1};
   const std::int64_t columns = columns_of(node.in(1), false);
-  work.a_codes = node.scratch("uint8_t", a.count());
+  work.a_quantized = node.scratch("uint8_t", a.count());
   work.a_zero = {"zero"};
   work.b_zero = zero(node, 3, By::column, columns);
   const Term scale = term(node, 2, By::column, columns);
   work.factor = {fmt::format("(float)((double)scale * (double){})", scale.expression), scale.by};
   work.addend = term(node, 4, By::column, columns);
   node.line("float scale;");
-  node.line("const int32_t zero = dynamic_quantize({}, {}, {}, &scale);", node.x(0), work.a_codes, a.count());
+  node.line("const int32_t zero = dynamic_quantize({}, {}, {}, &scale);", node.x(0), work.a_quantized,
+            a.count());
   emit_integer_gemm(node, work);
 }
 

@@ -84,7 +84,7 @@ Result<void> run_real(Frame& frame) {
 }
 
 struct Quantized {
-  const std::uint8_t* codes;
+  const std::uint8_t* integers;
   float scale;
   std::int32_t zero_point;
 };
@@ -98,14 +98,14 @@ Result<Quantized> quantize(Frame& frame, const Array& array) {
   if (!std::isfinite(high - low)) low = high = 0;
   const float scale = high > low ? (high - low) / 255.0f : 1.0f;
   const float zero = std::nearbyint(std::clamp(-low / scale, 0.0f, 255.0f));
-  std::uint8_t* codes = TRY(frame.scratch_of<std::uint8_t>(array.count())).data();
+  std::uint8_t* integers = TRY(frame.scratch_of<std::uint8_t>(array.count())).data();
   parallel(frame, array.count(), 0.5, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i) {
       const float code = std::nearbyint(x[i] / scale) + zero;
-      codes[i] = static_cast<std::uint8_t>(code >= 0 ? std::min(code, 255.0f) : 0.0f);  // NaN: zero
+      integers[i] = static_cast<std::uint8_t>(code >= 0 ? std::min(code, 255.0f) : 0.0f);  // NaN: zero
     }
   });
-  return Quantized{codes, scale, static_cast<std::int32_t>(zero)};
+  return Quantized{integers, scale, static_cast<std::int32_t>(zero)};
 }
 
 Result<void> run_dynamic(Frame& frame) {
@@ -120,7 +120,8 @@ Result<void> run_dynamic(Frame& frame) {
       TRY(scales_of(frame, terms, {&left.scale, 0, 0}, TRY(scales_of(frame, 2, p.n, p.count)), 1));
   const auto bias = TRY(bias_of(frame, 4, p.n));
   Array& out = *TRY(frame.out(0, ElementType::float32, p.out));
-  multiply_integers(frame, terms, {.type = IntegerResult::float32, .addend = bias}, scales, out, left.codes);
+  multiply_integers(frame, terms, {.type = IntegerResult::float32, .addend = bias}, scales, out,
+                    left.quantized);
   return {};
 }
 

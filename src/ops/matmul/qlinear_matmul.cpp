@@ -56,8 +56,8 @@ Result<Terms> terms_of(Frame& frame) {
 }
 
 // Quantized result: `zero` is the input index of its zero point, `divisor` its scale.
-Result<void> run_codes(Frame& frame, const Terms& terms, std::size_t zero, double divisor,
-                       const kernels::Spread<std::int32_t>& bias) {
+Result<void> run_quantized(Frame& frame, const Terms& terms, std::size_t zero, double divisor,
+                           const kernels::Spread<std::int32_t>& bias) {
   const Array& zero_point = frame.in(zero);
   const auto type = result_of(zero_point.type());
   if (!type) return wrong_type(frame, zero);
@@ -73,7 +73,7 @@ Result<void> run_codes(Frame& frame, const Terms& terms, std::size_t zero, doubl
 
 Result<void> run(Frame& frame) {
   const Terms terms = TRY(terms_of(frame));
-  return run_codes(frame, terms, 7, TRY(scalar_from(frame.in(6), "the result's scale")), {});
+  return run_quantized(frame, terms, 7, TRY(scalar_from(frame.in(6), "the result's scale")), {});
 }
 
 Result<void> run_gemm(Frame& frame) {
@@ -92,7 +92,7 @@ Result<void> run_gemm(Frame& frame) {
   const double alpha = frame.real("alpha", 1);
   if (alpha == 0) return wrong("alpha is 0", "any other number");
   if (frame.has(7) && frame.has(8)) {
-    return run_codes(frame, terms, 8, TRY(scalar_from(frame.in(7), "the result's scale")) / alpha, bias);
+    return run_quantized(frame, terms, 8, TRY(scalar_from(frame.in(7), "the result's scale")) / alpha, bias);
   }
   const IntegerScales scales = TRY(scales_of(frame, terms.integers, terms.a_scale, terms.b_scale, 1 / alpha));
   Array& out = *TRY(frame.out(0, ElementType::float32, p.out));

@@ -43,7 +43,7 @@ bool for_code(ElementType type, const Body& body) {
       return false;
   }
 }
-std::int32_t code_at(const Array& codes, std::int64_t i);
+std::int32_t code_at(const Array& integers, std::int64_t i);
 struct QuantizedRange {
   std::int32_t low, high;
 };

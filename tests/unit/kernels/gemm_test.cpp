@@ -257,7 +257,7 @@ TEST_P(GemmOnEveryTarget, IntegerGemmIsExactForEveryTypeAndZeroPoint) {
 }
 
 template <class T>
-void check_codes(const IntegerCase& test, IntegerResult type, float scale, ThreadPool& pool) {
+void check_quantized(const IntegerCase& test, IntegerResult type, float scale, ThreadPool& pool) {
   const std::int32_t zero = std::is_signed_v<T> ? -3 : 100, low = std::numeric_limits<T>::min() + 1,
                      high = std::numeric_limits<T>::max();
   for (int how = 0; how < 4; ++how) {
@@ -280,10 +280,10 @@ TEST_P(GemmOnEveryTarget, RequantizationIsOneConversionOneMultiplicationOneRound
       IntegerCase test(s, kIntegerTypes[way % 4], kIntegerTypes[way / 4]);
       test.fill(random);
       const float wide = way % 4 >= 2 || way / 4 >= 2 ? 0x1p-20f : 0x1p-9f;
-      check_codes<std::int8_t>(test, IntegerResult::int8, wide, pool_);
-      check_codes<std::uint8_t>(test, IntegerResult::uint8, wide, pool_);
-      check_codes<std::int16_t>(test, IntegerResult::int16, wide * 100, pool_);
-      check_codes<std::uint16_t>(test, IntegerResult::uint16, wide * 100, pool_);
+      check_quantized<std::int8_t>(test, IntegerResult::int8, wide, pool_);
+      check_quantized<std::uint8_t>(test, IntegerResult::uint8, wide, pool_);
+      check_quantized<std::int16_t>(test, IntegerResult::int16, wide * 100, pool_);
+      check_quantized<std::uint16_t>(test, IntegerResult::uint16, wide * 100, pool_);
       if (HasFatalFailure()) return;
     }
   }

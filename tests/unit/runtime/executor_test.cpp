@@ -106,13 +106,13 @@ TEST(Executor, AnOutputThatIsAConstantIsCopied) {
   graph.inputs = {value("x", {"1"})};
   graph.outputs = {value("y", {"2"}), value("z", {"1"})};
   graph.initializers = {graph::make_tensor("scale", {}, std::vector<float>{0.5f})};
-  graph::Tensor codes;
-  codes.name = graph::Text("codes");
-  codes.element = static_cast<std::int32_t>(ElementType::int8);
-  codes.dims = {2};
-  codes.data = Bytes::own(std::vector<std::int8_t>{2, 4});
-  graph.initializers.push_back(codes);
-  graph.nodes = {node("DequantizeLinear", {"codes", "scale"}, {"y"}), node("Relu", {"x"}, {"z"})};
+  graph::Tensor integers;
+  integers.name = graph::Text("integers");
+  integers.element = static_cast<std::int32_t>(ElementType::int8);
+  integers.dims = {2};
+  integers.data = Bytes::own(std::vector<std::int8_t>{2, 4});
+  graph.initializers.push_back(integers);
+  graph.nodes = {node("DequantizeLinear", {"integers", "scale"}, {"y"}), node("Relu", {"x"}, {"z"})};
   const auto executor = executor_of(std::make_shared<graph::Model>(ops::testing::model(std::move(graph))));
   for (int i = 0; i < 2; ++i) {
     auto outputs = executor->run({{"x", Datum(floats({1}))}});
