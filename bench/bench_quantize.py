@@ -30,7 +30,7 @@ from support.peer_models import MODELS, image
 
 WORK = ROOT / "build" / "quantize"
 ANYBIT = ROOT / os.environ.get("ANYBIT_BUILD", "build/release") / "bin" / "anybit"
-PICTURES = {
+IMAGES = {
     "ch_PP-OCRv4_rec_infer": (1, 3, 48, 320),
     "ch_PP-OCRv4_det_infer": (1, 3, 320, 320),
     "ch_ppocr_mobile_v2.0_cls_infer": (1, 3, 48, 192),
@@ -50,7 +50,7 @@ def samples(stem, count):
     for k in range(count):
         path = folder / f"{k:03}.npy"
         if not path.exists():
-            np.save(path, image(PICTURES[stem], k))
+            np.save(path, image(IMAGES[stem], k))
     return folder
 
 
@@ -138,13 +138,13 @@ def summary(results, counts):
     for observer in OBSERVERS:
         for count in counts:
             both = [(results.get(f"{stem}|{observer}|{count}|onnxruntime"), results.get(f"{stem}|{observer}|{count}|anybit"))
-                    for stem in PICTURES]
+                    for stem in IMAGES]
             ratios = [a[0] / b[0] for a, b in both if isinstance(a, list) and isinstance(b, list)]
             if ratios:
                 mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
                 yield f"{observer}, {count} samples: {mean:.1f} × (geometric mean), at least {min(ratios):.1f} ×"
     growth = [results[f"{stem}|{observer}|{max(counts)}|anybit"][1] / results[f"{stem}|{observer}|{min(counts)}|anybit"][1]
-              for stem in PICTURES for observer in OBSERVERS
+              for stem in IMAGES for observer in OBSERVERS
               if all(f"{stem}|{observer}|{count}|anybit" in results for count in (min(counts), max(counts)))]
     if growth:
         yield f"anybit's peak memory with {max(counts)} samples is at most {max(growth):.2f} × that with {min(counts)}"
@@ -212,7 +212,7 @@ def main():
     lines += ["| model | observer | samples | anybit s | ONNX Runtime s (the call) | ratio | anybit MB | ONNX Runtime MB |",
               "|---|---|--:|--:|--:|--:|--:|--:|"]
     print("\n".join(lines[-2:]), flush=True)
-    for stem in PICTURES:
+    for stem in IMAGES:
         for observer in options.observers:
             for count in options.samples:
                 if options.only not in stem:

@@ -2,7 +2,7 @@
 
     python bench/bench_real.py [--only TEXT] [--write docs/real-models.md]
 
-scripts/real_models.txt lists the models; build/real holds them. Inputs are random: decibels tell that a quantized file works and
+scripts/real_models.txt lists the models; build/real holds them. Inputs are random: decibels show that a quantized file works and
 not how accurate the model is. Ends with 1 if ONNX Runtime runs a file that anybit does not.
 """
 import argparse

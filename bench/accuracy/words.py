@@ -43,7 +43,7 @@ def render(word, rng):
 
 
 def lines(sentences, count, seed):
-    """Words and their pictures; a word that is needed again is rendered anew."""
+    """Words and their images; a word that is needed again is rendered anew."""
     rng = np.random.default_rng(seed)
     words = vocabulary(sentences, rng)
     words = [words[k % len(words)] for k in range(count)]
@@ -58,7 +58,7 @@ def decoded(scores, characters):
 
 
 def scores(run, count=TESTED):
-    """Two shares: read exactly, and but for spaces. PaddleOCR's own measure (RecMetric) leaves spaces out unless told otherwise;
+    """Two shares: read exactly, and but for spaces. PaddleOCR's own measure (RecMetric) leaves spaces out by default;
     with these words, a space before or after is nearly all that any model gets wrong."""
     characters = ["", *(DATA / "ppocr_keys_v1.txt").read_text().split("\n")[:6623], " "]
     words, images = lines(SENTENCES[CALIBRATION_SENTENCES:], count, 2)

@@ -9,7 +9,7 @@ from ._checks import checked
 from .errors import InvalidArgument
 
 # (qmin, qmax) -> integer format, and whether it is the narrow range, without the lowest integer.
-_CODES = {(-128, 127): ("int8", False), (-127, 127): ("int8", True), (0, 255): ("uint8", False),
+_INTEGERS = {(-128, 127): ("int8", False), (-127, 127): ("int8", True), (0, 255): ("uint8", False),
           (-32768, 32767): ("int16", False), (-32767, 32767): ("int16", True), (0, 65535): ("uint16", False),
           (-8, 7): ("int4", False), (-7, 7): ("int4", True), (0, 15): ("uint4", False),
           (-2, 1): ("int2", False), (-1, 1): ("int2", True), (0, 3): ("uint2", False)}
@@ -40,9 +40,9 @@ Config = Annotated[Union[None, str, Mapping[str, Any], QuantizationConfig],
 
 
 def _integer_format(low: int, high: int, what: str) -> tuple[str, bool]:
-    found = _CODES.get((low, high))
+    found = _INTEGERS.get((low, high))
     if found is None:
-        known = ", ".join(f"{a}..{b}" for a, b in _CODES)
+        known = ", ".join(f"{a}..{b}" for a, b in _INTEGERS)
         raise InvalidArgument(f"no integer format has the range {low} to {high} for {what}", "", known)
     return found
 

@@ -10,7 +10,7 @@ import onnx
 from support import backend
 
 PROGRAM = pathlib.Path(os.environ.get("ANYBIT_BUILD", "build/release")) / "bin/anybit"
-# Values are made up. What is neither a number of a network nor a flag is a shape, an index or an axis, and those must fit.
+# Input values are random, so all inputs must be numbers of a network or flags: other types hold shapes, indices and axes.
 NUMBERS = {onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16, onnx.TensorProto.DOUBLE,
            onnx.TensorProto.INT8, onnx.TensorProto.UINT8, onnx.TensorProto.BOOL}
 # Numbers that must be within bounds: scales, ratios, thresholds.

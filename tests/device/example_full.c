@@ -1,5 +1,5 @@
 // Full quantization, in the order of the flow: load, prepare, buffers, gather while running, quantize, run.
-// example_full MODEL PICTURES RUNS QUANTIZED
+// example_full MODEL IMAGES RUNS QUANTIZED
 #include "check.h"
 
 int main(int argc, char** argv) {
@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   // Gather ranges while it runs.
   CHECK(session, anybit_set_execute_config(session, ANYBIT_GATHER_RANGES));
   for (int i = 0; i < runs; ++i) {
-    read_picture(argv[2], i, input);
+    read_image(argv[2], i, input);
     CHECK(session, anybit_run(session));
   }
   memcpy(before, output, sizeof output);

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from support.devices import DIGITS, ROOT, compiled, generator, pictures, run
+from support.devices import DIGITS, ROOT, compiled, generator, image_data, run
 
 HEADER = ROOT / "include" / "anybit" / "anybit.h"
 
@@ -27,11 +27,11 @@ def made(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def images(made):
-    return pictures(made / "pictures.bin")
+    return image_data(made / "image_data.bin")
 
 
-def by_onnx_runtime(path, images, picture):
-    x = np.fromfile(images, np.float32).reshape(-1, 1, 28, 28)[picture:picture + 1]
+def by_onnx_runtime(path, images, image):
+    x = np.fromfile(images, np.float32).reshape(-1, 1, 28, 28)[image:image + 1]
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     return onnxruntime.InferenceSession(path, options).run(None, {"image": x})[0].reshape(-1)

@@ -36,10 +36,10 @@ def test_the_model_is_depthwise_separable_with_residuals(model):
     assert sum(node.op_type == "Add" for node in model.graph.node) >= 6
 
 
-def test_the_model_takes_any_number_of_pictures(model):
+def test_the_model_takes_any_number_of_images(model):
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    pictures = np.random.default_rng(1).standard_normal((3, 3, 32, 32)).astype(np.float32)
-    together, = session.run(None, {"image": pictures})
+    images = np.random.default_rng(1).standard_normal((3, 3, 32, 32)).astype(np.float32)
+    together, = session.run(None, {"image": images})
     assert together.shape == (3, 10)
-    alone, = session.run(None, {"image": pictures[:1]})
+    alone, = session.run(None, {"image": images[:1]})
     np.testing.assert_allclose(together[:1], alone, rtol=1e-4, atol=1e-4)

@@ -27,7 +27,7 @@ def assert_close(got, wanted, slack=0.0):
 
 
 @pytest.mark.parametrize("stem,shape", CASES)
-def test_picture_models_agree_in_float(stem, shape):
+def test_image_models_agree_in_float(stem, shape):
     path = MODELS / f"{stem}.onnx"
     x = image(shape, seed=7)
     session = peer(path)
@@ -62,7 +62,7 @@ def test_each_quantized_node_is_within_one_step_given_the_same_inputs(stem, kind
 
 # One value in a million is enough: later layers get other inputs, until as many values differ as quantization changed.
 # ONNX Runtime is as far from itself when it adds in another order (docs/accuracy.md, make bench-agreement). So ours is to be
-# about as near to its result as that is to the float model's: in the median of some images, since a single one is a matter of chance.
+# about as near to its result as that is to the float model's: in the median of some images, since a single one varies.
 @pytest.mark.parametrize("kind", ["tensor", "channel", "dynamic", "anybit"])
 @pytest.mark.parametrize("stem", IMAGES)
 def test_whole_quantized_models_agree(stem, kind):
@@ -70,12 +70,12 @@ def test_whole_quantized_models_agree(stem, kind):
     session, exact = peer(path, optimized=False), peer(MODELS / f"{stem}.onnx")
     name = session.get_inputs()[0].name
     for shape in SHAPES[stem][:2]:
-        pictures = [image(shape, seed=seed) for seed in range(11, 18)]
-        wanted = [session.run(None, {name: x})[0] for x in pictures]
-        lost = np.median([decibels(a, exact.run(None, {name: x})[0]) for a, x in zip(wanted, pictures)])
+        images = [image(shape, seed=seed) for seed in range(11, 18)]
+        wanted = [session.run(None, {name: x})[0] for x in images]
+        lost = np.median([decibels(a, exact.run(None, {name: x})[0]) for a, x in zip(wanted, images)])
         for fuse in (False, True):
             executor = Executor(path, fuse=fuse)
-            got = [executor.run([x])[0] for x in pictures]
+            got = [executor.run([x])[0] for x in images]
             assert all(a.shape == b.shape for a, b in zip(got, wanted))
             near = np.median([decibels(a, b) for a, b in zip(got, wanted)])
             assert near >= min(QUANTIZED_DB, lost - 3), f"fuse={fuse}, shape {shape}"

@@ -282,8 +282,8 @@ def test_names_that_xml_cannot_represent_do_not_break_an_image():
     name = "a\x00\x1b[31m\x7f<&>\ufffe\U0001f40e"
     model = model_of([helper.make_node("Relu", ["x"], [name]), helper.make_node("Neg", [name], ["y"])],
                      [("x", [1, 4])], [("y", [1, 4])])
-    picture = ElementTree.fromstring(anybit.compare(model, model, np.ones((2, 4), np.float32)).plot().svg)
-    assert any(part.text and part.text.endswith("<&>\ufffd\U0001f40e") for part in picture.iter())
+    figure = ElementTree.fromstring(anybit.compare(model, model, np.ones((2, 4), np.float32)).plot().svg)
+    assert any(part.text and part.text.endswith("<&>\ufffd\U0001f40e") for part in figure.iter())
 
 
 def test_the_page_of_a_report_is_shown_in_a_frame_and_saved(digits, images, tmp_path):

@@ -222,7 +222,7 @@ class Mx(Reference):
 
 
 class SignMagnitude(Reference):
-    """A sign above `bits` bits of M; exponent() tells the exponent of the i-th value."""
+    """A sign above `bits` bits of M; exponent() gives the exponent of the i-th value."""
 
     def exponent(self, words, i):
         return words[0]

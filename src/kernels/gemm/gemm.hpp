@@ -61,7 +61,7 @@ class FloatRhs {
                              float* scratch) const = 0;
   // All panels one after another, k·16 floats each; null if they are not stored so.
   virtual const float* packed() const { return nullptr; }
-  // Computes the whole GEMM, with the same sums, if this class has its own kernel; false: it has none.
+  // Computes all of the GEMM, with the same sums, if this class has its own kernel; false: it has none.
   virtual bool multiply(const FloatGemmWork&, ThreadPool&) const { return false; }
   virtual std::int64_t bytes() const { return 0; }  // memory that it holds
 };

@@ -238,7 +238,7 @@ TEST_P(IntegerConvOnEveryTarget, EightBitDepthwiseEqualsNaiveLoops) {
 
 // Destination and type of the results.
 template <class Y>
-IntegerGemmWork product_of(const Case& test, std::vector<Y>& y) {
+IntegerGemmWork gemm_work_of(const Case& test, std::vector<Y>& y) {
   const ConvSizes& sizes = test.sizes;
   IntegerGemmWork work{.m = sizes.batch * output_size(sizes.window), .n = sizes.out_channels};
   y.assign(at(work.m * work.n), Y());
@@ -261,7 +261,7 @@ void check_winograd(const Case& test, ThreadPool& pool) {
   runs.lay_out(test.x_signed ? IntegerType::int8 : IntegerType::uint8, test.x.data(), true, test.x_zero,
                image.data(), pool);
   std::vector<Y> y;
-  const IntegerGemmWork work = product_of(test, y);
+  const IntegerGemmWork work = gemm_work_of(test, y);
   conv_winograd(runs, image.data(), WinogradWeights(test.sizes, test.w.data()), work, pool);
   test.check(y, 7);
 }
@@ -304,7 +304,7 @@ void check_conv(const Case& test, bool channels_last, ThreadPool& pool) {
   }
   const IntegerType type = test.x_signed ? IntegerType::int8 : IntegerType::uint8;
   std::vector<Y> y;
-  IntegerGemmWork work = product_of(test, y);
+  IntegerGemmWork work = gemm_work_of(test, y);
   work.k = runs.depth();
   work.b = &packed;
   if (usable(Instructions::avx512_vnni)) {
