@@ -159,8 +159,12 @@ WORDS = (
     Word("ladder", word("ladders?"), "threshold codec"),
     Word("rounded codes", word("rounded[ _]codes?") + "|RoundedCodes", "dynamic int8 GEMM"),
     # Quantized values.
-    Word("coded", word(r"(?:is|are|be|was|were|not|how fast \w+) coded", r"(?:un)?coded[ _](?:tensors?|weights?|products?|matri\w+|operands?|constants?|layers?|values?|models?|nodes?|plans?|notes?)",
-                       "is_coded", "annotate_coded", "quantize_coded") + r"|\bCoded[A-Z](?!tream|nputStream)\w+", "packed, quantized, stored in a format"),
+    Word("coded", word(r"(?<![\"`])(?:un)?coded(?![\"`=])") + r"|\bCoded(?!Stream|InputStream)[A-Z]\w*", "packed, quantized, stored in a format", {
+        "docs/calibration.md": "Huffman-coded", **{path: "the attribute `coded` of Decode and TableDecode" for path in (
+            "docs/codegen.md", "docs/portable.md", "plugins/c-gen/ops/table_decode.cpp", "src/ops/quantized/packed_tensor.cpp",
+            "src/ops/quantized/table_decode.cpp", "src/portable/portable.cpp", "src/portable/portable.hpp",
+            "tests/portable/portable_library.cpp")},
+        "src/io/onnx/split.cpp": "a header of protobuf"}),
     Word("codes", r"(?i:(?<![A-Za-z])(?<!error )(?<!error_)(?<!exit )(?<!status )(?<!return )codes(?![A-Za-z]))|[a-z]Codes(?![a-z])|(?<![a-z])Codes(?=[A-Z]|\b)",
          "quantized values, integers; for weights in any format: packed", {
              **CODECS, **CODEC_USERS,

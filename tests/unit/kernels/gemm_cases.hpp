@@ -207,7 +207,7 @@ struct PackedState {
 };
 
 template <class Right>
-KernelCases coded(bool large, double tolerance, std::mt19937& random) {
+KernelCases packed_cases(bool large, double tolerance, std::mt19937& random) {
   KernelCases all;
   for (const Sizes& s : gemm_sizes(large)) {
     auto state = std::make_shared<PackedState<Right>>(s, random);
@@ -218,11 +218,11 @@ KernelCases coded(bool large, double tolerance, std::mt19937& random) {
   return all;
 }
 inline KernelCases of(const PackedGemm&, bool large, std::mt19937& random) {
-  return coded<PackedCodes>(large, 0, random);
+  return packed_cases<PackedCodes>(large, 0, random);
 }
 // Scales of 127 / 127 are exact; so are sums of integers.
 inline KernelCases of(const DynamicGemm&, bool large, std::mt19937& random) {
-  return coded<DynamicInt8Weights>(large, 0, random);
+  return packed_cases<DynamicInt8Weights>(large, 0, random);
 }
 
 // ---- binary GEMM
