@@ -237,7 +237,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
       app.add_option("--merge", options->merge,
                      "Merge these range files, which are calibrated separately on the same model")
           ->type_name("RANGES...");
-  add_sample_options(app, "--data", options->samples);
+  add_sample_options(app, "--data,--calib", options->samples);
   CLI::Option* observer = app.add_option("--observer", options->range.observer,
                                          "How ranges are chosen: minmax, moving_average, percentile, "
                                          "entropy, mse. The file holds histograms, "

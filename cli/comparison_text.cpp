@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "anybit/report.hpp"
 #include "table.hpp"
 #include "terminal.hpp"
 
@@ -34,9 +35,8 @@ Table differences(const std::vector<Difference>& all, std::int64_t rows) {
       table.add({shortened(one.name, 48), one.op, "-", "-", "-", "-"});
       continue;
     }
-    table.add({shortened(one.name, 48), one.op, decibels(one.signal_to_noise),
-               fmt::format("{:.5f}", one.cosine), fmt::format("{:.4g}", one.largest_error),
-               fmt::format("{:.4g}", one.largest_value)});
+    table.add({shortened(one.name, 48), one.op, decibels(one.sqnr), fmt::format("{:.5f}", one.cosine),
+               fmt::format("{:.4g}", one.largest_error), fmt::format("{:.4g}", one.largest_value)});
   }
   return table;
 }
@@ -55,14 +55,16 @@ std::string accuracy(const Comparison& comparison, const ComparedFiles& files) {
 }
 
 Json json_of(const Difference& one) {
-  return {{"name", one.name},
-          {"op", one.op},
-          {"count", one.count},
-          {"skipped_samples", one.skipped},
-          {"signal_to_noise_db", one.signal_to_noise},
-          {"cosine", one.cosine},
-          {"largest_error", one.largest_error},
-          {"largest_value", one.largest_value}};
+  Json json = {{"name", one.name},
+               {"op", one.op},
+               {"count", one.count},
+               {"skipped_samples", one.skipped},
+               {"sqnr_db", one.sqnr},
+               {"cosine", one.cosine},
+               {"largest_error", one.largest_error},
+               {"largest_value", one.largest_value}};
+  add_json_aliases(json);
+  return json;
 }
 
 std::int64_t size_of(const std::string& path) {
@@ -86,7 +88,7 @@ std::string comparison_text(const Comparison& comparison, const ComparedFiles& f
   for (const std::string& remark : comparison.remarks) text += printable(remark) + "\n";
   if (comparison.layers.empty() || rows <= 0) return text;
   std::vector<Difference> sorted = comparison.layers;
-  std::ranges::stable_sort(sorted, {}, &Difference::signal_to_noise);
+  std::ranges::stable_sort(sorted, {}, &Difference::sqnr);
   return text + "\nLayers with the lowest SQNR\n" + differences(sorted, rows).text();
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "anybit/report.hpp"
 #include "table.hpp"
 
 namespace anybit::cli {
@@ -31,7 +32,7 @@ std::string narrowing_text(const Narrowing& n, std::int64_t all) {
   return text;
 }
 
-bool all_finite_exact(const Losses& l) { return std::isinf(l.signal_to_noise) && l.signal_to_noise > 0; }
+bool all_finite_exact(const Losses& l) { return std::isinf(l.sqnr) && l.sqnr > 0; }
 
 // Inf always counts as saturated.
 bool all_exact(const Conversion& c) {
@@ -43,7 +44,7 @@ bool all_exact(const Conversion& c) {
 std::string fidelity_text(const Conversion& c) {
   const Losses& l = *c.losses;
   if (all_exact(c)) return "exact";
-  if (!all_finite_exact(l)) return fmt::format("{:.2f} dB", l.signal_to_noise);
+  if (!all_finite_exact(l)) return fmt::format("{:.2f} dB", l.sqnr);
   if (l.lost > 0) return "exact, except for lost values";
   return l.saturated > 0 || l.not_a_number > 0 ? "exact for finite values"
                                                : "exact after rounding to float32";
@@ -122,7 +123,7 @@ std::string to_json(const Conversion& c) {
                          {"largest_change", n.largest_change}};
     json["losses"] = {
         {"exact", all_exact(c)},
-        {"signal_to_noise_db", std::isfinite(l.signal_to_noise) ? Json(l.signal_to_noise) : Json()},
+        {"sqnr_db", std::isfinite(l.sqnr) ? Json(l.sqnr) : Json()},
         {"mean_squared_error", l.mean_squared_error},
         {"largest_error", l.largest_error},
         {"largest_error_at", l.largest_error_at < 0 ? Json() : Json(index_of(l.largest_error_at, f.dims()))},
@@ -130,6 +131,7 @@ std::string to_json(const Conversion& c) {
         {"flushed", l.flushed},
         {"not_a_number", l.not_a_number},
         {"lost", l.lost}};
+    add_json_aliases(json["losses"]);
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

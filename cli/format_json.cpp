@@ -16,7 +16,7 @@ Json value_json(const ParameterValue& value) {
 }
 
 Json parameter_json(const FormatParameter& p) {
-  constexpr const char* kTypes[] = {"flag", "whole", "real", "word"};
+  constexpr const char* kTypes[] = {"bool", "int", "float", "string"};
   Json json{{"name", p.name},
             {"type", kTypes[p.preset.index()]},
             {"default", value_json(p.preset)},

@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "anybit/report.hpp"
 #include "table.hpp"
 #include "terminal.hpp"
 
@@ -35,8 +36,8 @@ Table operators(const QuantizationReport& report) {
     return found == of.end() ? std::string() : std::to_string(found->second);
   };
   for (const auto& [op, of] : counts)
-    table.add({op, cell(of, "quantized"), cell(of, "dynamic"), cell(of, "weights only"), cell(of, "moves"),
-               cell(of, "inside"), cell(of, "float")});
+    table.add({op, cell(of, "quantized"), cell(of, "dynamic"), cell(of, "weights only"),
+               cell(of, "pass-through"), cell(of, "fused"), cell(of, "float")});
   return table;
 }
 
@@ -57,15 +58,9 @@ std::string left(const QuantizationReport& report) {
   return text.empty() ? text : "\nLeft in float\n" + text;
 }
 
-// The outcome as the tables show it; JSON has the value itself.
-std::string shown_outcome(const std::string& outcome) {
-  return outcome == "moves" ? "pass-through" : outcome == "inside" ? "fused" : outcome;
-}
-
 Table nodes(const QuantizationReport& report) {
   Table table({{"node"}, {"operator"}, {"outcome"}, {"to"}, {"why"}});
-  for (const auto& node : report.nodes)
-    table.add({node.name, node.op, shown_outcome(node.outcome), node.what, node.reason});
+  for (const auto& node : report.nodes) table.add({node.name, node.op, node.outcome, node.what, node.reason});
   return table;
 }
 
@@ -73,12 +68,12 @@ Table nodes(const QuantizationReport& report) {
 Table weakest(const QuantizationReport& report) {
   std::vector<const QuantizationReport::Weight*> sorted;
   for (const auto& one : report.weights) sorted.push_back(&one);
-  std::ranges::stable_sort(sorted, {}, [](const auto* one) { return one->signal_to_noise; });
+  std::ranges::stable_sort(sorted, {}, [](const auto* one) { return one->sqnr; });
   Table table(
       {{"weight"}, {"to"}, {"SQNR dB", Align::right}, {"bytes", Align::right}, {"before", Align::right}});
   for (std::size_t i = 0; i < std::min<std::size_t>(5, sorted.size()); ++i) {
     const auto& one = *sorted[i];
-    table.add({shortened(one.name, 40), one.spec, fmt::format("{:.1f}", one.signal_to_noise),
+    table.add({shortened(one.name, 40), one.spec, fmt::format("{:.1f}", one.sqnr),
                short_bytes(one.bytes_after), short_bytes(one.bytes_before)});
   }
   return table;
@@ -134,13 +129,14 @@ std::string quantization_json(const QuantizationReport& report, const Comparison
                      {"calibrate", report.calibrate_seconds},
                      {"quantize", report.quantize_seconds}};
   json["refinements"] = Json::array();
-  json["means_kept"] = 0;  // layers with bias correction: the key of earlier versions
+  std::int64_t bias_corrected = 0;
   for (const QuantizationReport::Refinement& one : report.refinements) {
     json["refinements"].push_back({{"name", one.name}, {"layers", one.layers}});
     if (!one.parameters.empty()) json["refinements"].back()["parameters"] = one.parameters;
-    if (one.name == "bias-correction")
-      json["means_kept"] = json["means_kept"].get<std::int64_t>() + one.layers;
+    if (one.name == "bias-correction") bias_corrected += one.layers;
   }
+  json["bias_corrected_layers"] = bias_corrected;
+  add_json_aliases(json);
   json["safe_without_vnni"] = report.saturating.empty();
   json["saturating"] = report.saturating;
   json["remarks"] = report.remarks;
@@ -163,14 +159,17 @@ std::string quantization_json(const QuantizationReport& report, const Comparison
     json["tensors"].push_back(std::move(row));
   }
   json["weights"] = Json::array();
-  for (const auto& one : report.weights)
-    json["weights"].push_back({{"name", one.name},
-                               {"to", one.spec},
-                               {"bytes_before", one.bytes_before},
-                               {"bytes_after", one.bytes_after},
-                               {"signal_to_noise_db", one.signal_to_noise},
-                               {"raised_channels", one.raised},
-                               {"moved_for_sums", one.moved}});
+  for (const auto& one : report.weights) {
+    Json row = {{"name", one.name},
+                {"to", one.spec},
+                {"bytes_before", one.bytes_before},
+                {"bytes_after", one.bytes_after},
+                {"sqnr_db", one.sqnr},
+                {"raised_channels", one.scales_raised},
+                {"rounded_for_sums", one.rounded_for_sums}};
+    add_json_aliases(row);
+    json["weights"].push_back(std::move(row));
+  }
   if (comparison) json["comparison"] = Json::parse(comparison_json(*comparison, files));
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

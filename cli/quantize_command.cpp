@@ -305,7 +305,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   app.add_option("MODEL", options->model, "The float32 ONNX file")->required();
   app.add_option("-o,--output", options->output, "Where to write the quantized file")->required();
   app.add_option("-r,--recipe", options->recipe, "A preset (int8, w8, w4, dynamic-int8, …) or a file [int8]");
-  add_sample_options(app, "--calib", options->samples);
+  add_sample_options(app, "--calib,--data", options->samples);
   app.add_option("--ranges", options->ranges, "Ranges from `anybit calibrate`, instead of calibration data");
   app.add_flag("--dynamic,--nnpa-quant-dynamic", options->dynamic,
                "Quantize activations at run time: "
@@ -321,8 +321,9 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   }
   app.add_option("--refine", options->refine, refinements);
   app.add_option("--reduce-range", options->reduce_range,
-                 "pairs: limit int8 weights so that 16-bit sums of pairs cannot saturate in ONNX Runtime on "
-                 "CPUs without VNNI; none: the full range [pairs if the target may saturate]");
+                 "pairs or on: limit int8 weights so that 16-bit sums of pairs cannot saturate in ONNX "
+                 "Runtime on CPUs without VNNI; none: the full range [pairs if the target may saturate]")
+      ->transform([](const std::string& value) { return value == "on" ? "pairs" : value; });
   app.add_option("--op-types,--nnpa-quant-op-types", options->op_types,
                  "Quantize only these operators, comma-separated: MatMul (includes Gemm), Conv, …")
       ->allow_extra_args(false);

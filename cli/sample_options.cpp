@@ -36,10 +36,10 @@ std::vector<CLI::Option*> add_sample_settings(CLI::App& app, SampleOptions& opti
   return added;
 }
 
-void add_sample_options(CLI::App& app, const std::string& flag, SampleArguments& arguments) {
+void add_sample_options(CLI::App& app, const std::string& names, SampleArguments& arguments) {
   CLI::Option* paths =
       app.add_option(
-             flag, arguments.paths,
+             names, arguments.paths,
              "Files or folders: .npy, .npz, .pb, raw .bin, images; NAME=PATH for one of several inputs")
           ->type_name("PATH...")
           ->group(kGroup);

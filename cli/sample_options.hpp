@@ -16,8 +16,8 @@ struct SampleArguments {
 
 // The number of samples and the preprocessing of images: --samples, --mean, --std, --size, --layout.
 std::vector<CLI::Option*> add_sample_settings(CLI::App& app, SampleOptions& options);
-// `flag`: the option that names the data, "--data" or "--calib".
-void add_sample_options(CLI::App& app, const std::string& flag, SampleArguments& arguments);
+// `names`: of the option for the data, "--data" or "--calib,--data"; errors name the first.
+void add_sample_options(CLI::App& app, const std::string& names, SampleArguments& arguments);
 
 Result<Samples> open_samples(const Model& model, const SampleArguments& arguments);
 

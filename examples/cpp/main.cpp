@@ -48,8 +48,7 @@ int main(int count, char** words) {
   check(samples.rewind());
   const anybit::Comparison comparison = check(anybit::compare(model, done.model, samples));
   for (const anybit::Difference& output : comparison.outputs)
-    std::printf("%s: SQNR %.1f dB, cosine %.4f\n", output.name.c_str(), output.signal_to_noise,
-                output.cosine);
+    std::printf("%s: SQNR %.1f dB, cosine %.4f\n", output.name.c_str(), output.sqnr, output.cosine);
 
   // One run. An executor may be used from several threads at a time.
   const anybit::Executor executor = check(anybit::Executor::make(done.model, {.threads = 1}));

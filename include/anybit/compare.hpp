@@ -15,7 +15,7 @@
 /// auto comparison = anybit::compare(*model, *quantized, *samples);
 /// if (!comparison) return;
 /// for (const anybit::Difference& output : comparison->outputs)
-///   std::printf("%s: %.1f dB\n", output.name.c_str(), output.signal_to_noise);
+///   std::printf("%s: %.1f dB\n", output.name.c_str(), output.sqnr);
 /// @endcode
 #pragma once
 
@@ -38,7 +38,7 @@ struct Difference {
   std::int64_t count = 0;  ///< elements
   /// SQNR in dB: 10·log10(Σx² / Σ(x − y)²). 200 if there is no difference; -Inf if only one of the models has
   /// NaN.
-  double signal_to_noise = 0;
+  double sqnr = 0;
   double cosine = 1;         ///< cosine similarity
   double largest_error = 0;  ///< maximum of |x − y|
   double largest_value = 0;  ///< maximum of |x| in the reference

@@ -116,7 +116,7 @@ struct Losses {
   std::int64_t flushed = 0;       ///< nonzero values that became zero
   std::int64_t not_a_number = 0;  ///< NaN before quantization
   std::int64_t lost = 0;          ///< finite values that became NaN or infinite
-  double signal_to_noise = 0;  ///< SQNR, 10·log10(Σx² / Σ(x − x̂)²), in dB; infinite if there is no error
+  double sqnr = 0;  ///< SQNR, 10·log10(Σx² / Σ(x − x̂)²), in dB; infinite if there is no error
   double mean_squared_error = 0;       ///< mean of (x − x̂)²
   double largest_error = 0;            ///< max |x − x̂|
   std::int64_t largest_error_at = -1;  ///< index of that element; -1 if there are no values

@@ -119,8 +119,8 @@ struct QuantizationReport {
   struct Node {
     std::string graph;  ///< "" for the main graph; else the subgraph, "node 'choice' (If), then_branch"
     std::string name, op;
-    /// "quantized"; "weights only"; "dynamic": activations are quantized at run time; "moves": pass-through
-    /// on quantized values; "inside": fused into a quantized neighbor; "float".
+    /// "quantized"; "weights only"; "dynamic": activations are quantized at run time; "pass-through":
+    /// forwards quantized values unchanged; "fused": elementwise, between Q and DQ; "float".
     std::string outcome;
     std::string what;                          ///< the scheme: "int8 asym, int8 sym channel"; empty for float
     std::string reason;                        ///< why it is not quantized, or only in part
@@ -147,11 +147,11 @@ struct QuantizationReport {
     std::string name;
     std::string spec;
     std::int64_t bytes_before = 0, bytes_after = 0;  ///< size; after: including scales and zero points
-    double signal_to_noise = 0;                      ///< SQNR in dB
-    std::int64_t raised = 0;  ///< channels whose scale was increased so that their int32 bias fits
-    std::int64_t moved = 0;   ///< values that a refinement did not round to nearest
-    std::int64_t levels = 0;  ///< number of quantization levels, for integer formats
-    std::int64_t scales = 0;  ///< number of scales
+    double sqnr = 0;                                 ///< signal-to-quantization-noise ratio, in dB
+    std::int64_t scales_raised = 0;     ///< channels whose scale was increased so that their int32 bias fits
+    std::int64_t rounded_for_sums = 0;  ///< values that a refinement did not round to nearest
+    std::int64_t levels = 0;            ///< number of quantization levels, for integer formats
+    std::int64_t scales = 0;            ///< number of scales
     float scale_low = 0, scale_high = 0;
     Histogram histogram;  ///< of the float values, with QuantizeOptions::histograms
   };

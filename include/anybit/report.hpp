@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "anybit/calibrate.hpp"
 #include "anybit/compare.hpp"
@@ -53,5 +54,21 @@ struct ReportInput {
 ANYBIT_API Result<std::string> report_json(const ReportInput& input) noexcept;
 /// Returns the HTML page, which embeds the same JSON.
 ANYBIT_API Result<std::string> report_page(const ReportInput& input) noexcept;
+
+/// Adds the earlier names of renamed keys to a JSON object of anybit, each with the value under its new name.
+/// All results in JSON have both keys. `Json` is nlohmann::ordered_json, or has the same members.
+template <class Json>
+void add_json_aliases(Json& object) {
+  constexpr struct {
+    const char *key, *alias;
+  } kRenamed[] = {{"bias_corrected_layers", "means_kept"},
+                  {"rounded_for_sums", "moved_for_sums"},
+                  {"sqnr_db", "signal_to_noise_db"}};
+  for (const auto& [key, alias] : kRenamed) {
+    if (!object.contains(key)) continue;
+    Json value = object.at(key);
+    object[alias] = std::move(value);
+  }
+}
 
 }  // namespace anybit

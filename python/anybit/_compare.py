@@ -20,11 +20,14 @@ _BAR, _GAP, _NAME, _WIDTH = 16, 4, 260, 640  # of the chart, in pixels
 class Comparison(NeverChanges):
     """The error of a model against its reference: SQNR of outputs and layers, agreement, and accuracy if there are labels.
 
+    ``outputs`` and ``layers`` have ``name``, ``op``, ``count``, ``sqnr`` in dB (alias ``signal_to_noise``), ``cosine``,
+    ``largest_error`` and ``largest_value``.
+
     >>> int8 = anybit.quantize(digits, "int8", calibration=images[:50])
     >>> result = anybit.compare(digits, int8, images, labels=labels)
     >>> result.agreement > 0.98, result.top1 > 0.98
     (True, True)
-    >>> result.worst(1)[0].signal_to_noise > 20
+    >>> result.worst(1)[0].sqnr > 20
     True
     """
 
@@ -70,10 +73,10 @@ class Comparison(NeverChanges):
         """The layers with the lowest SQNR, lowest first.
 
         >>> worst = anybit.compare(digits, anybit.quantize(digits, "w4"), images[:20]).worst(3)
-        >>> len(worst), worst[0].signal_to_noise <= worst[1].signal_to_noise
+        >>> len(worst), worst[0].sqnr <= worst[1].sqnr
         (3, True)
         """
-        return sorted(self.layers, key=lambda one: one.signal_to_noise)[:count]
+        return sorted(self.layers, key=lambda one: one.sqnr)[:count]
 
     @checked
     def plot(self, count: Count = 40) -> Figure:
@@ -83,19 +86,19 @@ class Comparison(NeverChanges):
         True
         """
         layers = self.worst(count)
-        most = max([1.0] + [min(one.signal_to_noise, 100.0) for one in layers])
+        most = max([1.0] + [min(one.sqnr, 100.0) for one in layers])
         height = (len(layers) + 2) * (_BAR + _GAP)
         rows = [f'<text x="4" y="{_BAR}" font-weight="bold">SQNR in dB, lowest first</text>']
         for i, one in enumerate(layers, 1):
             y = i * (_BAR + _GAP) + _GAP
-            value = max(0.0, min(one.signal_to_noise, 100.0))
+            value = max(0.0, min(one.sqnr, 100.0))
             colour = "#c0392b" if value < 15 else "#d68910" if value < 25 else "#2e86c1"
             name = one.name if len(one.name) <= 36 else "…" + one.name[-35:]
             length = value / most * (_WIDTH - _NAME - 60)
             rows.append(f'<g><title>{xml_text(one.name)} ({xml_text(one.op)})</title>'
                         f'<text x="{_NAME - 6}" y="{y + 12}" text-anchor="end">{xml_text(name)}</text>'
                         f'<rect x="{_NAME}" y="{y}" width="{length:.1f}" height="{_BAR}" fill="{colour}"/>'
-                        f'<text x="{_NAME + length + 5:.1f}" y="{y + 12}">{decibels(one.signal_to_noise)}</text></g>')
+                        f'<text x="{_NAME + length + 5:.1f}" y="{y + 12}">{decibels(one.sqnr)}</text></g>')
         return Figure(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" role="img" '
                        f'font-family="sans-serif" font-size="12" fill="currentColor">{"".join(rows)}</svg>')
 
@@ -113,7 +116,7 @@ class Comparison(NeverChanges):
         return text
 
     def _rows(self, differences: Iterable[Any]) -> list[tuple]:
-        return [(one.name, one.op, decibels(one.signal_to_noise), f"{one.cosine:.5f}", f"{one.largest_error:.4g}")
+        return [(one.name, one.op, decibels(one.sqnr), f"{one.cosine:.5f}", f"{one.largest_error:.4g}")
                 for one in differences]
 
     def __repr__(self) -> str:

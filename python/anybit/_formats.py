@@ -167,7 +167,8 @@ class Format(NeverChanges):
         return Packed(on.native.pack(encoded.codes).reshape(on.native.packed_dims), encoded.shared, on)
 
     def losses(self, x: Any, **options: Any) -> dict[str, float]:
-        """The quantization error of the array: saturated and flushed values, SQNR in dB, largest error.
+        """The quantization error of the array: saturated and flushed values, SQNR in dB (``sqnr``, alias ``signal_to_noise``),
+        largest error.
 
         >>> anybit.formats["fp8_e4m3"].losses(np.linspace(-1, 1, 100))["saturated"]
         0

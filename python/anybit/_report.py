@@ -13,8 +13,6 @@ from ._copies import NeverChanges
 from ._html import Page, page, table
 from ._text import shown, size
 
-_OUTCOMES = {"moves": "pass-through", "inside": "fused"}  # as tables show them
-
 
 class Report(NeverChanges):
     """The outcome of each node, tensor and weight, with reasons.
@@ -31,7 +29,12 @@ class Report(NeverChanges):
     - ``nodes``: ``graph``, ``name``, ``op``, ``outcome``, ``what`` format it uses, and the ``reason`` for the outcome;
     - ``tensors``: ``name``, ``spec``, ``low``, ``high``, ``seen_low``, ``seen_high``, ``scale``, ``zero_point``, ``fixed``,
       ``saturated``, ``samples``;
-    - ``weights``: ``name``, ``spec``, ``bytes_before``, ``bytes_after``, ``signal_to_noise``, ``raised``, ``moved``.
+    - ``weights``: ``name``, ``spec``, ``bytes_before``, ``bytes_after``, ``sqnr`` in dB, ``scales_raised``,
+      ``rounded_for_sums``.
+
+    ``bias_corrected_layers`` is the number of layers with bias correction, and ``refinements`` has that of every refinement.
+    Earlier names are aliases: ``signal_to_noise`` of ``sqnr``, ``raised`` of ``scales_raised``, ``moved`` of
+    ``rounded_for_sums``, ``means_kept`` of ``bias_corrected_layers``.
     """
 
     @checked
@@ -61,11 +64,11 @@ class Report(NeverChanges):
 
     def __repr__(self) -> str:
         outcomes = Counter(node.outcome for node in self._facts.nodes)
-        parts = "".join(f", {count} {_OUTCOMES.get(outcome, outcome)}" for outcome, count in outcomes.most_common()[::-1])
+        parts = "".join(f", {count} {outcome}" for outcome, count in outcomes.most_common()[::-1])
         return f"Report of {self._facts.recipe}: {self._sizes()}{parts}"
 
     def _repr_html_(self) -> str:
         nodes = table(("node", "operator", "outcome", "to", "why"),
-                      [(one.name, one.op, _OUTCOMES.get(one.outcome, one.outcome), one.what, one.reason) for one in self._facts.nodes])
+                      [(one.name, one.op, one.outcome, one.what, one.reason) for one in self._facts.nodes])
         remarks = "".join(f"<li>{html.escape(shown(one))}</li>" for one in self._facts.remarks)
         return page(self._facts.recipe, f"{self._sizes()}, {self._facts.samples} samples", nodes, f"<ul>{remarks}</ul>")

@@ -34,13 +34,13 @@ void add_comparison(nb::module_& module) {
       .def_ro("name", &Difference::name)
       .def_ro("op", &Difference::op)
       .def_ro("count", &Difference::count)
-      .def_ro("signal_to_noise", &Difference::signal_to_noise)
+      .def_ro("sqnr", &Difference::sqnr)
+      .def_ro("signal_to_noise", &Difference::sqnr, "Alias of sqnr.")
       .def_ro("cosine", &Difference::cosine)
       .def_ro("largest_error", &Difference::largest_error)
       .def_ro("largest_value", &Difference::largest_value)
-      .def("__repr__", [](const Difference& one) {
-        return shown(one.name + ": " + std::to_string(one.signal_to_noise) + " dB");
-      });
+      .def("__repr__",
+           [](const Difference& one) { return shown(one.name + ": " + std::to_string(one.sqnr) + " dB"); });
   nb::class_<Comparison>(module, "Comparison")
       .def_ro("samples", &Comparison::samples)
       .def_ro("outputs", &Comparison::outputs)

@@ -125,7 +125,8 @@ nb::dict losses(const TensorFormat& format, nb::handle values, const Shared& sha
   facts["flushed"] = found.flushed;
   facts["not_a_number"] = found.not_a_number;
   facts["lost"] = found.lost;
-  facts["signal_to_noise"] = found.signal_to_noise;
+  facts["sqnr"] = found.sqnr;
+  facts["signal_to_noise"] = found.sqnr;  // the key of earlier versions
   facts["mean_squared_error"] = found.mean_squared_error;
   facts["largest_error"] = found.largest_error;
   return facts;

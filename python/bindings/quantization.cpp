@@ -55,6 +55,13 @@ nb::list refinements() {
   return all;
 }
 
+std::int64_t bias_corrected_layers(const QuantizationReport& report) {
+  std::int64_t layers = 0;
+  for (const QuantizationReport::Refinement& one : report.refinements)
+    layers += one.name == "bias-correction" ? one.layers : 0;
+  return layers;
+}
+
 void add_report(nb::module_& module) {
   using Report = QuantizationReport;
   nb::class_<Report> report(module, "QuantizationReport");
@@ -85,9 +92,12 @@ void add_report(nb::module_& module) {
       .def_ro("spec", &Report::Weight::spec)
       .def_ro("bytes_before", &Report::Weight::bytes_before)
       .def_ro("bytes_after", &Report::Weight::bytes_after)
-      .def_ro("signal_to_noise", &Report::Weight::signal_to_noise)
-      .def_ro("raised", &Report::Weight::raised)
-      .def_ro("moved", &Report::Weight::moved)
+      .def_ro("sqnr", &Report::Weight::sqnr)
+      .def_ro("scales_raised", &Report::Weight::scales_raised)
+      .def_ro("rounded_for_sums", &Report::Weight::rounded_for_sums)
+      .def_ro("signal_to_noise", &Report::Weight::sqnr, "Alias of sqnr.")
+      .def_ro("raised", &Report::Weight::scales_raised, "Alias of scales_raised.")
+      .def_ro("moved", &Report::Weight::rounded_for_sums, "Alias of rounded_for_sums.")
       .def("__repr__", [](const Report::Weight& one) { return shown(one.name + ": " + one.spec); });
   report.def_ro("recipe", &Report::recipe)
       .def_ro("nodes", &Report::nodes)
@@ -110,13 +120,8 @@ void add_report(nb::module_& module) {
                      }
                      return layers;
                    })
-      .def_prop_ro("means_kept",  // layers with bias correction, under its earlier name
-                   [](const Report& report) {
-                     std::int64_t layers = 0;
-                     for (const Report::Refinement& one : report.refinements)
-                       layers += one.name == "bias-correction" ? one.layers : 0;
-                     return layers;
-                   })
+      .def_prop_ro("bias_corrected_layers", bias_corrected_layers)
+      .def_prop_ro("means_kept", bias_corrected_layers, "Alias of bias_corrected_layers.")
       .def_ro("prepare_seconds", &Report::prepare_seconds)
       .def_ro("calibrate_seconds", &Report::calibrate_seconds)
       .def_ro("quantize_seconds", &Report::quantize_seconds);

@@ -31,9 +31,9 @@ void DifferenceSums::fill(Difference& difference) const {
   difference.count = count_;
   difference.skipped = skipped_;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  difference.signal_to_noise = broken_      ? -kInfinity
-                               : noise_ > 0 ? std::min(kSame, 10 * std::log10(reference_ / noise_))
-                                            : kSame;
+  difference.sqnr = broken_      ? -kInfinity
+                    : noise_ > 0 ? std::min(kSame, 10 * std::log10(reference_ / noise_))
+                                 : kSame;
   const double sizes = std::sqrt(reference_) * std::sqrt(other_);
   difference.cosine = broken_      ? std::numeric_limits<double>::quiet_NaN()
                       : sizes > 0  ? product_ / sizes

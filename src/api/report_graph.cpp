@@ -57,7 +57,7 @@ class Drawing {
   ReportGraph finish() {
     const auto is_packed = [&](const std::string& value) { return packed_tensor_.count(value) != 0; };
     for (QuantizationReport::Node& node : drawn_.nodes) {
-      if (node.outcome == "float" && std::ranges::all_of(node.outputs, is_packed)) node.outcome = "inside";
+      if (node.outcome == "float" && std::ranges::all_of(node.outputs, is_packed)) node.outcome = "fused";
       for (std::string& value : node.inputs) rename(value);
       for (std::string& value : node.outputs) rename(value);
     }

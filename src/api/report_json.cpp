@@ -89,10 +89,11 @@ Json json_of(const QuantizationReport::Weight& one) {
   if (!one.spec.empty()) json["to"] = one.spec;
   if (one.bytes_after > 0) {
     json["bytes_after"] = one.bytes_after;
-    json["signal_to_noise_db"] = one.signal_to_noise;
+    json["sqnr_db"] = one.sqnr;
   }
-  if (one.raised > 0) json["raised"] = one.raised;
-  if (one.moved > 0) json["moved_for_sums"] = one.moved;
+  if (one.scales_raised > 0) json["raised"] = one.scales_raised;
+  if (one.rounded_for_sums > 0) json["rounded_for_sums"] = one.rounded_for_sums;
+  add_json_aliases(json);
   if (one.scales > 0) {
     json["levels"] = one.levels;
     json["scales"] = one.scales;
@@ -104,12 +105,14 @@ Json json_of(const QuantizationReport::Weight& one) {
 }
 
 Json json_of(const Difference& one) {
-  return {{"name", one.name},
-          {"op", one.op},
-          {"signal_to_noise_db", one.signal_to_noise},
-          {"cosine", one.cosine},
-          {"largest_error", one.largest_error},
-          {"largest_value", one.largest_value}};
+  Json json = {{"name", one.name},
+               {"op", one.op},
+               {"sqnr_db", one.sqnr},
+               {"cosine", one.cosine},
+               {"largest_error", one.largest_error},
+               {"largest_value", one.largest_value}};
+  add_json_aliases(json);
+  return json;
 }
 
 Json json_of(const Comparison& one) {

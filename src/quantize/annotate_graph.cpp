@@ -430,10 +430,10 @@ class Annotator {
       } else if (computes(i)) {
         note.outcome = parts_[i].dynamic ? Outcome::dynamic : Outcome::weights_only;
       } else if (carried_.count(static_cast<int>(i))) {
-        note.outcome = Outcome::moves;
+        note.outcome = Outcome::pass_through;
       } else if (parts_[i].kind == Part::Kind::element && chosen_.is_made(node(i).outputs[0]) &&
                  chosen_.is_taken(node(i).outputs[0])) {
-        note.outcome = Outcome::inside;
+        note.outcome = Outcome::fused;
       } else if (note.reason.empty()) {
         note.reason = "no quantized consumer";
       }

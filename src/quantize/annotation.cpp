@@ -40,8 +40,8 @@ void remark_named(const GraphNotes& notes, const Matcher& matcher, std::set<std:
 }  // namespace
 
 std::string_view name_of(Outcome outcome) {
-  static constexpr std::string_view kNames[] = {"quantized", "weights only", "dynamic",
-                                                "moves",     "inside",       "float"};
+  static constexpr std::string_view kNames[] = {"quantized",    "weights only", "dynamic",
+                                                "pass-through", "fused",        "float"};
   return kNames[static_cast<std::size_t>(outcome)];
 }
 

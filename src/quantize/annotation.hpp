@@ -22,8 +22,8 @@ enum class Outcome {
   quantized,     // computes on quantized values
   weights_only,  // quantized weights, float computation
   dynamic,       // activations are quantized at run time
-  moves,         // passes quantized values through
-  inside,        // elementwise, fused between Q and DQ
+  pass_through,  // passes quantized values through
+  fused,         // elementwise, fused between Q and DQ
   left,          // stays in float
 };
 std::string_view name_of(Outcome outcome);

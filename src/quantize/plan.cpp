@@ -332,9 +332,9 @@ class Planner {
     row.spec = to_string(note.spec.given.scales.size() > 1 ? without_numbers(note.spec) : note.spec);
     row.bytes_before = static_cast<std::int64_t>(note.tensor->data.size());
     row.bytes_after = made.bytes;
-    row.signal_to_noise = made.signal_to_noise;
-    row.raised = made.raised;
-    row.moved = made.moved;
+    row.sqnr = made.sqnr;
+    row.scales_raised = made.raised;
+    row.rounded_for_sums = made.moved;
     if (histograms_) row.histogram = calibrate::histogram(note.tensor->data);
     const Parameters& parameters = made.constant.parameters;
     if (!note.spec.is_integer() || !made.constant.is_linear()) return;

@@ -90,7 +90,7 @@ Result<QuantizedWeight> packed_weight(const ConstantNote& note, ThreadPool& pool
     }
   }
   const Losses losses = kernels::losses(codec, values, chosen, decoded, pool);
-  result.signal_to_noise = std::min(losses.signal_to_noise, kPerfect);
+  result.sqnr = std::min(losses.sqnr, kPerfect);
   lower::Constant& constant = result.constant;
   constant.quantized =
       tensor_of(graph::ElementType::uint8, codec.packed_dims(), Bytes::own(std::move(packed)));
@@ -114,7 +114,7 @@ Result<QuantizedWeight> linear_weight(const ConstantNote& note, std::span<const 
   QuantizedWeight result;
   result.raised = made.raised;
   result.moved = made.moved;
-  result.signal_to_noise = made.noise > 0 ? 10 * std::log10(made.signal / made.noise) : kPerfect;
+  result.sqnr = made.noise > 0 ? 10 * std::log10(made.signal / made.noise) : kPerfect;
   lower::Constant& constant = result.constant;
   constant.quantized = std::move(made.quantized);
   constant.parameters = std::move(made.parameters);

@@ -11,10 +11,10 @@ namespace anybit::quantizing {
 
 struct QuantizedWeight {
   lower::Constant constant;
-  std::int64_t bytes = 0;      // its size in a file
-  double signal_to_noise = 0;  // dB
-  std::int64_t raised = 0;     // channels whose scale was increased by `least`
-  std::int64_t moved = 0;      // values that were not rounded to nearest
+  std::int64_t bytes = 0;   // its size in a file
+  double sqnr = 0;          // dB
+  std::int64_t raised = 0;  // channels whose scale was increased by `least`
+  std::int64_t moved = 0;   // values that were not rounded to nearest
 };
 
 // `least`: lower bounds of the scales per channel; may be empty. An error if a value is not finite, or if the

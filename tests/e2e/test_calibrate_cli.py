@@ -220,6 +220,7 @@ def test_every_kind_of_file_gives_the_same_ranges(anybit, digits, pixels, tmp_pa
         assert images["tensors"][name]["max"] == pytest.approx(one["max"], rel=1e-4, abs=1e-4)
         assert images["tensors"][name]["min"] == pytest.approx(one["min"], rel=1e-4, abs=1e-4)
     assert calibrated("--data", tmp_path / "batch.npy", "--samples", 2)["samples"] == 2
+    assert calibrated("--calib", tmp_path / "batch.npy") == expected  # as `quantize` calls it
 
 
 @pytest.fixture
@@ -302,7 +303,7 @@ def test_ranges_of_a_model_whose_weights_are_inputs_suffice_for_quantization(any
     np.save(tmp_path / "x.npy", random.standard_normal((1, 3, 8, 8)).astype(np.float32))
     anybit("calibrate", tmp_path / "m.onnx", "--data", tmp_path / "x.npy", "-o", tmp_path / "r.json")
     anybit("quantize", tmp_path / "m.onnx", "--ranges", tmp_path / "r.json", "-o", tmp_path / "by_ranges.onnx")
-    anybit("quantize", tmp_path / "m.onnx", "--calib", tmp_path / "x.npy", "-o", tmp_path / "by_samples.onnx")
+    anybit("quantize", tmp_path / "m.onnx", "--data", tmp_path / "x.npy", "-o", tmp_path / "by_samples.onnx")  # or --calib
     one, other = (onnx.load(tmp_path / f"by_{name}.onnx").graph for name in ("ranges", "samples"))
     assert [node.op_type for node in one.node] == [node.op_type for node in other.node]
     for a, b in zip(one.initializer, other.initializer, strict=True):

@@ -8,6 +8,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
+from support.aliases import aliases_in
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -38,6 +39,11 @@ def test_the_list_has_every_family_and_every_width(formats):
     assert len(formats) >= 60
     assert {f"int{b}" for b in range(2, 17)} | {f"uint{b}" for b in range(2, 17)} <= set(formats)
     assert formats["mxfp4_e2m1"]["bits_per_value"] == 4.25
+
+
+def test_parameters_have_the_types_of_programming_languages(formats):
+    types = {one["type"]: type(one["default"]) for each in formats.values() for one in each["parameters"]}
+    assert types == {"bool": bool, "int": int, "float": float, "string": str}
 
 
 def test_the_text_has_one_row_for_all_widths_of_integers(anybit):
@@ -118,7 +124,8 @@ def test_packed_codes_and_scales_match_the_definition(anybit, tmp_path, x):
     assert out["losses"]["largest_error"] == pytest.approx(error.max(), rel=1e-12)
     assert tuple(out["losses"]["largest_error_at"]) == np.unravel_index(error.argmax(), x.shape)
     noise = 10 * np.log10((x.astype(np.float64) ** 2).sum() / (error**2).sum())
-    assert out["losses"]["signal_to_noise_db"] == pytest.approx(noise, abs=1e-9)
+    assert out["losses"]["sqnr_db"] == pytest.approx(noise, abs=1e-9)
+    assert aliases_in(out) == {"sqnr_db"}
     assert out["losses"]["flushed"] == int(((values == 0) & (x != 0)).sum())
     assert out["packed_bytes"] == file["codes"].size + file["exponent"].size
 

@@ -310,8 +310,21 @@ def test_comparing_gives_the_numbers_of_the_command_line(digits, images, labels,
     said = json.loads(subprocess.run([tool("anybit"), "compare", digits, tmp_path / "q.onnx", "--data", tmp_path / "x.npy",
                                       "--labels", tmp_path / "labels.npy", "--json"], check=True, capture_output=True).stdout)
     result = anybit.compare(digits, tmp_path / "q.onnx", images, labels=labels)
-    assert [one.signal_to_noise for one in result.outputs] == [one["signal_to_noise_db"] for one in said["outputs"]]
+    assert [one.sqnr for one in result.outputs] == [one["sqnr_db"] for one in said["outputs"]]
     assert len(result.layers) == len(said["layers"])
+
+
+def test_renamed_attributes_stay_as_aliases(digits, images):
+    model = anybit.quantize(digits, "int8", images[:20])
+    report = model.report
+    assert report.means_kept == report.bias_corrected_layers == report.refinements["bias-correction"] > 0
+    for one in report.weights:
+        assert (one.signal_to_noise, one.moved, one.raised) == (one.sqnr, one.rounded_for_sums, one.scales_raised)
+    assert sum(one.rounded_for_sums for one in report.weights) > 0
+    compared = anybit.compare(digits, model, images[:20])
+    assert all(one.signal_to_noise == one.sqnr for one in [*compared.outputs, *compared.layers])
+    losses = anybit.formats["int8"].losses(images[0])
+    assert losses["signal_to_noise"] == losses["sqnr"] > 20
 
 
 def test_names_in_remarks_are_text_in_a_notebook():

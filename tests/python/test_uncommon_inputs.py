@@ -90,4 +90,4 @@ def test_values_that_are_not_models_are_rejected(digits):
 def test_the_cosine_of_a_lost_output_is_nan():
     model, other = (model_of([helper.make_node(op, ["x", "x"], ["y"])], [("x", [1, 4])], [("y", [1, 4])]) for op in ("Mul", "Add"))
     compared = anybit.compare(model, other, np.full((1, 4), np.inf, np.float32) * np.array([1, -1, 1, -1], np.float32))
-    assert np.isnan(compared.outputs[0].cosine) and compared.outputs[0].signal_to_noise == -np.inf
+    assert np.isnan(compared.outputs[0].cosine) and compared.outputs[0].sqnr == -np.inf

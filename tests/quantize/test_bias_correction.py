@@ -5,6 +5,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import helper, numpy_helper
+from support.aliases import RENAMED, aliases_in
 from support.quantizing import Executor, in_onnxruntime, report_of, run_tool
 
 CHANNELS, SIDE = 12, 14
@@ -80,8 +81,18 @@ def test_outputs_keep_their_means(tool, tmp_path, recipe):
     for refine in ("sums", "means"):
         made, report = quantized(tool, tmp_path, refine, "--calib", tmp_path / "calib", recipe=recipe)
         errors[refine] = [float(np.abs(a - b).mean()) for a, b in zip(means(made, x), wanted)]
-        assert report["means_kept"] == (len(LINEAR) if refine == "means" else 0)
+        assert report["bias_corrected_layers"] == (len(LINEAR) if refine == "means" else 0)
     assert sum(errors["means"]) < 0.5 * sum(errors["sums"]), errors
+
+
+def test_renamed_keys_stay_as_aliases(tool, tmp_path):
+    image_data(tmp_path / "calib", 8)
+    stack(tmp_path / "stack.onnx")
+    _, report = quantized(tool, tmp_path, "means", "--calib", tmp_path / "calib", "--evaluate")
+    assert aliases_in(report) == set(RENAMED.values()) and aliases_in(report["comparison"]) == {"sqnr_db"}
+    assert report["means_kept"] == len(LINEAR) and sum(one["moved_for_sums"] for one in report["weights"]) > 0
+    done = run_tool(tool, "compare", tmp_path / "stack.onnx", tmp_path / "stack.onnx", "--data", tmp_path / "calib", "--json")
+    assert aliases_in(report_of(done)) == {"sqnr_db"}
 
 
 def test_static_presets_use_it_and_it_helps_on_other_images(tool, tmp_path):
@@ -129,13 +140,13 @@ def test_the_same_file_for_any_number_of_threads_and_any_order(tool, tmp_path):
 def test_one_sample_gives_no_correction(tool, tmp_path):
     image_data(tmp_path / "calib", 1)
     _, report = quantized(tool, tmp_path, "means", "--calib", tmp_path / "calib")
-    assert report["means_kept"] == 0
+    assert report["bias_corrected_layers"] == 0
 
 
 @pytest.mark.parametrize("recipe", ["bfp16", "w8"])
 def test_without_samples_there_is_a_remark(tool, tmp_path, recipe):
     made, report = quantized(tool, tmp_path, "means", recipe=recipe)
-    assert any("it needs calibration data" in remark for remark in report["remarks"]) and report["means_kept"] == 0
+    assert any("it needs calibration data" in remark for remark in report["remarks"]) and report["bias_corrected_layers"] == 0
     model = stack(tmp_path / "stack.onnx")
     run_tool(tool, "quantize", model, "-o", tmp_path / "q.onnx", "--recipe", recipe, "--refine", "sums")
     assert made.read_bytes() == (tmp_path / "q.onnx").read_bytes()
@@ -159,7 +170,7 @@ def test_nan_in_a_sample_is_an_error_or_skips_its_channel(tool, tmp_path):
                     code="error")
     assert "NaN" in done.stderr
     made, report = quantized(tool, tmp_path, "means", "--calib", tmp_path / "calib", "--allow-nan")
-    assert report["means_kept"] == 0 and np.isfinite(Executor(str(made)).run({"x": x[:2]})[0]).all()
+    assert report["bias_corrected_layers"] == 0 and np.isfinite(Executor(str(made)).run({"x": x[:2]})[0]).all()
 
 
 def test_constants_are_not_layers(tool, tmp_path):
@@ -172,7 +183,7 @@ def test_constants_are_not_layers(tool, tmp_path):
     image_data(tmp_path / "calib", 4)
     _, report = quantized(tool, tmp_path, "means", "--calib", tmp_path / "calib", "--evaluate", model=tmp_path / "nodes.onnx")
     layers = {one["name"]: one["op"] for one in report["comparison"]["layers"]}
-    assert report["means_kept"] == len(LINEAR) and {"c1", "c2", "t"} <= layers.keys()
+    assert report["bias_corrected_layers"] == len(LINEAR) and {"c1", "c2", "t"} <= layers.keys()
     assert "Constant" not in layers.values()
 
 

@@ -60,7 +60,7 @@ def test_different_lengths_are_reported_and_the_rest_is_compared(anybit, choosin
     said = json.loads(anybit("compare", choosing, output, "--data", samples, "--json").stdout)
     rows, whole = said["outputs"]
     assert 0 < rows["skipped_samples"] <= 8 and whole["skipped_samples"] == 0
-    assert whole["count"] == 60 * 16 and whole["signal_to_noise_db"] < 60
+    assert whole["count"] == 60 * 16 and whole["sqnr_db"] < 60
     assert any(remark.startswith("output 'y': ") for remark in said["remarks"])
     assert "h" in {layer["name"] for layer in said["layers"]}
 
@@ -68,7 +68,7 @@ def test_different_lengths_are_reported_and_the_rest_is_compared(anybit, choosin
 def test_samples_of_different_lengths_calibrate(anybit, choosing, samples):
     output, _ = quantized(anybit, choosing, samples)
     said = json.loads(anybit("compare", choosing, output, "--data", samples, "--json").stdout)
-    assert said["samples"] == 8 and said["outputs"][1]["signal_to_noise_db"] > 25
+    assert said["samples"] == 8 and said["outputs"][1]["sqnr_db"] > 25
 
 
 def noisy(path, op, named):
@@ -87,8 +87,8 @@ def test_random_values_are_the_same_in_both_models(anybit, tmp_path, samples, op
     model = noisy(tmp_path / "m.onnx", op, named)
     output, _ = quantized(anybit, model, samples)
     said = json.loads(anybit("compare", model, output, "--data", samples, "--json").stdout)
-    assert said["outputs"][0]["signal_to_noise_db"] > 25
-    layers = {layer["name"]: layer["signal_to_noise_db"] for layer in said["layers"]}
+    assert said["outputs"][0]["sqnr_db"] > 25
+    layers = {layer["name"]: layer["sqnr_db"] for layer in said["layers"]}
     assert layers["noise"] > 25 and layers["more"] > 25
 
 
@@ -119,7 +119,7 @@ def test_every_iteration_of_a_loop_is_compared_with_the_same_one(anybit, tmp_pat
     np.save(tmp_path / "x.npy", RNG.normal(size=(1, 16)).astype(np.float32))
     said = json.loads(anybit("compare", model, model, "--data", tmp_path / "x.npy", "--json").stdout)
     inner = next(layer for layer in said["layers"] if layer["name"] == "inner")
-    assert inner["count"] == 4 * 16 and inner["signal_to_noise_db"] == 200
+    assert inner["count"] == 4 * 16 and inner["sqnr_db"] == 200
 
 
 def test_a_model_that_fails_on_a_sample_is_compared_on_the_others(anybit, choosing, samples, tmp_path):
@@ -134,4 +134,4 @@ def test_a_model_that_fails_on_a_sample_is_compared_on_the_others(anybit, choosi
     onnx.save(model, tmp_path / "other.onnx")
     said = json.loads(anybit("compare", choosing, tmp_path / "other.onnx", "--data", samples, "--json").stdout)
     assert "fails for 1 of 8 samples" in said["remarks"][0] and "Gather" in said["remarks"][0]
-    assert [(one["skipped_samples"], one["signal_to_noise_db"]) for one in said["outputs"]] == [(1, 200), (1, 200)]
+    assert [(one["skipped_samples"], one["sqnr_db"]) for one in said["outputs"]] == [(1, 200), (1, 200)]

@@ -159,7 +159,7 @@ def test_real_models_keep_the_bound_and_lose_little_accuracy(tool, tmp_path, mod
     for how in ("pairs", "none"):
         report = report_of(run_tool(tool, "quantize", path, "-o", tmp_path / "q.onnx", "--calib", calibration,
                                     "--reduce-range", how, "--json"))
-        losses[how] = np.array([one["signal_to_noise_db"] for one in report["weights"]])
+        losses[how] = np.array([one["sqnr_db"] for one in report["weights"]])
         assert report["safe_without_vnni"] == (how == "pairs")
         if how == "pairs":
             assert check_bound(tmp_path / "q.onnx") > 3
@@ -181,6 +181,15 @@ def test_without_the_bound_sums_saturate_and_the_report_says_so(tool, tmp_path):
     text = run_tool(tool, "quantize", tmp_path / "net.onnx", "-o", tmp_path / "net.q.onnx", "--calib", tmp_path / "x.npy",
                     "--reduce-range", "none").stdout
     assert "safe for ONNX Runtime on CPUs without VNNI: no, sums of products with w may saturate" in text
+
+
+def test_on_is_an_alias_of_pairs(tool, tmp_path):
+    save(tmp_path, "MatMul")
+    made = []
+    for word in ("pairs", "on"):
+        quantize(tool, tmp_path, "int8", "--reduce-range", word)
+        made.append((tmp_path / "net.q.onnx").read_bytes())
+    assert made[0] == made[1]
 
 
 def test_activations_as_right_operand_are_unsigned(tool, tmp_path):

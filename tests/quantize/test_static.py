@@ -145,7 +145,7 @@ def test_a_bias_add_is_not_fused_if_a_rule_leaves_it_in_float(tool, tmp_path):
                               [numpy_helper.from_array(array.astype(np.float32), name) for name, array in held.items()])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "net.onnx")
     samples(tmp_path / "calib", shape=(2, 3, 8))
-    for words, outcome in ([], "inside"), (["--exclude", "Add"], "float"):
+    for words, outcome in ([], "fused"), (["--exclude", "Add"], "float"):
         report = report_of(quantize(tool, tmp_path, "--no-prepare", *words, "--json"))
         assert {one["name"]: one["outcome"] for one in report["nodes"]}["bias"] == outcome
 
@@ -278,7 +278,7 @@ def test_evaluation_reports_the_sqnr_of_every_layer(tool, files):
     assert report["samples"] == 8 and report["labelled"] == 8
     feeds = {"x": np.concatenate(arrays)}
     reference, ours = in_onnxruntime(folder / "net.onnx", feeds)[0], in_anybit(folder / "net.q.onnx", feeds)[0]
-    assert report["outputs"][0]["signal_to_noise_db"] == pytest.approx(decibels(reference, ours), abs=0.1)
+    assert report["outputs"][0]["sqnr_db"] == pytest.approx(decibels(reference, ours), abs=0.1)
     assert report["reference"]["top1"] == pytest.approx((reference.argmax(1) == 0).mean())
     names = [one["name"] for one in report["layers"]]
     assert {"r1", "c2", "h2", "c3", "s3"} <= set(names)

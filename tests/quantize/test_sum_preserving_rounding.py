@@ -45,7 +45,7 @@ def test_a_uniform_image_gives_nearly_the_float_result(tool, tmp_path, weights):
     for refine in ("none", "sums"):
         made, report = quantized(tool, tmp_path, weights, refine)
         errors[refine] = [np.sqrt(np.mean((a - b) ** 2)) for a, b in zip(Executor(str(made)).run(flat)[:2], expected)]
-        assert (sum(one["moved_for_sums"] for one in report["weights"]) > 0) == (refine == "sums")
+        assert (sum(one["rounded_for_sums"] for one in report["weights"]) > 0) == (refine == "sums")
     edges, mix = (after / before for after, before in zip(errors["sums"], errors["none"]))
     assert edges < 0.75 and mix < 0.35
 
@@ -54,7 +54,7 @@ def test_a_uniform_image_gives_nearly_the_float_result(tool, tmp_path, weights):
 def test_weights_lose_little_accuracy(tool, tmp_path, weights):
     (_, nearest), (_, sums) = (quantized(tool, tmp_path, weights, refine) for refine in ("none", "sums"))
     for before, after in zip(nearest["weights"], sums["weights"]):
-        assert before["signal_to_noise_db"] - 2 < after["signal_to_noise_db"] < before["signal_to_noise_db"]
+        assert before["sqnr_db"] - 2 < after["sqnr_db"] < before["sqnr_db"]
         assert before["bytes_after"] == after["bytes_after"]
 
 
@@ -68,7 +68,7 @@ def test_presets_round_sum_preserving_and_a_file_can_turn_it_off(tool, tmp_path)
     samples(tmp_path / "samples", shape=(1, CHANNELS, SIDE, SIDE))
     for recipe in ("int8", "dynamic-int8", "mxint8", "bfp16-weights", "w8", "w4", "bfloat16", "w16", "binary"):
         (tmp_path / "off.yaml").write_text(f"global: {recipe}\ntype: {{Conv: {{refine: none}}, MatMul: {{refine: none}}}}")
-        moved = [sum(one["moved_for_sums"] for one in report_of(run_tool(
+        moved = [sum(one["rounded_for_sums"] for one in report_of(run_tool(
             tool, "quantize", kernels(tmp_path), "-o", tmp_path / "q.onnx", "--recipe", which, "--calib", tmp_path / "samples",
             "--json"))["weights"]) for which in (recipe, tmp_path / "off.yaml")]
         assert (moved[0] > 0) == (recipe not in ("w8", "w4", "bfloat16", "w16", "binary")), recipe
@@ -102,7 +102,7 @@ def test_a_flag_beside_a_preset_says_how_weights_are_rounded(tool, tmp_path):
                   ["--recipe", "mxint8-weights", "--op-types", "Conv", "--refine", "none"],
                   ["--recipe", "w8", "--op-types", "Conv", "--refine", "sums"]):
         report = report_of(run_tool(tool, "quantize", kernels(tmp_path), "-o", tmp_path / "q.onnx", *words, "--json"))
-        made[" ".join(words)] = sum(one["moved_for_sums"] for one in report["weights"])
+        made[" ".join(words)] = sum(one["rounded_for_sums"] for one in report["weights"])
     assert list(map(bool, made.values())) == [True, False, False, False, True], made
 
 

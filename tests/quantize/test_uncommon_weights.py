@@ -62,7 +62,7 @@ def test_tied_weights_are_stored_once(tool, tmp_path, recipe):
     np.save(tmp_path / "i.npy", np.arange(4))
     calib = ["--calib", tmp_path / "i.npy"] if recipe == "int8" else []
     _, report = quantize(tool, model, "--recipe", recipe, *calib)
-    assert len(report["weights"]) == 1 and report["weights"][0]["moved_for_sums"] > 0
+    assert len(report["weights"]) == 1 and report["weights"][0]["rounded_for_sums"] > 0
 
 
 @pytest.mark.parametrize("first", ["a", "b"])
@@ -125,7 +125,7 @@ def test_errors_of_tiny_and_huge_weights_are_reported(tool, tmp_path, scale):
     dequantize = next(node for node in graph.node if node.op_type == "DequantizeLinear")
     decoded = constants[dequantize.input[0]] * constants[dequantize.input[1]]
     signal, noise = np.sum(w.astype(np.float64) ** 2), np.sum((w - decoded) ** 2)
-    told = report["weights"][0]["signal_to_noise_db"]
+    told = report["weights"][0]["sqnr_db"]
     assert told == pytest.approx(10 * np.log10(signal / noise), abs=0.1)
 
 

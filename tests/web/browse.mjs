@@ -49,7 +49,7 @@ const steps = {
   details: (page) => page.waitForSelector(".details").then((found) => found.evaluate((one) => ({
     op: one.querySelector("h2").innerText,
     name: one.querySelector("header p").innerText,
-    noise: one.querySelector("[data-noise]")?.dataset.noise,
+    sqnr: one.querySelector("[data-sqnr]")?.dataset.sqnr,
     plots: one.querySelectorAll(".plot canvas").length,
     text: one.innerText,
   }))),

@@ -8,6 +8,7 @@ from hashlib import sha256
 
 import numpy as np
 import pytest
+from support.aliases import RENAMED, aliases_in
 from support.reports import CLASSIFIER, DIGITS, ROOT, Browser, data_of, long_model
 
 
@@ -61,11 +62,12 @@ def test_the_data_in_the_page_are_those_of_the_command(digits):
     for ours, theirs in zip(data["nodes"], printed["nodes"], strict=True):
         assert ours["name"] == theirs["name"] and ours["outcome"] == theirs["outcome"] and ours.get("to", "") == theirs["to"]
     for ours, theirs in zip(data["comparison"]["layers"], printed["comparison"]["layers"], strict=True):
-        assert ours["name"] == theirs["name"] and ours["signal_to_noise_db"] == theirs["signal_to_noise_db"]
+        assert ours["name"] == theirs["name"] and ours["sqnr_db"] == theirs["sqnr_db"]
     for ours, theirs in zip(data["tensors"], printed["tensors"], strict=True):
         assert (ours["name"], ours["scale"], ours["zero_point"]) == (theirs["name"], theirs["scale"], theirs["zero_point"])
         assert ours["levels"] == 256 and len(ours["histogram"]["counts"]) == 128
         assert ours["histogram"]["low"] == theirs["seen_low"] and ours["histogram"]["high"] == theirs["seen_high"]
+    assert aliases_in(data) == {"rounded_for_sums", "sqnr_db"}
     image = next(one for one in data["tensors"] if one["name"] == "image")
     assert abs(sum(image["histogram"]["counts"]) - 100 * 28 * 28) <= 128  # integers from shares of bins
     weight = next(one for one in data["weights"] if one["name"] == "head/linear.weight")
@@ -98,7 +100,7 @@ def test_tiles_search_and_a_layer_show_the_numbers_of_the_json(browse, digits):
     layer = next(one for one in printed["comparison"]["layers"] if one["name"] == "residual/second/norm.out")
     tiles, found, details, inked = browse(page, "tiles", {"do": "search", "text": "residual/second"}, "details", "inked")
     output = printed["comparison"]["outputs"][0]
-    assert tiles["SQNR"].startswith(shown(output["signal_to_noise_db"]))
+    assert tiles["SQNR"].startswith(shown(output["sqnr_db"]))
     agreement = printed["comparison"]["agreement"]
     assert tiles["Agreement"].startswith(f"{100 * agreement['agreed'] / agreement['rows']:.2f} %")
     files = printed["comparison"]
@@ -107,22 +109,22 @@ def test_tiles_search_and_a_layer_show_the_numbers_of_the_json(browse, digits):
     assert "before" in tiles["Speed"]
     assert found["found"] and "residual/second/conv" in found["found"][0]
     assert (details["op"], details["name"]) == ("Conv", "residual/second/conv")
-    assert float(details["noise"]) == layer["signal_to_noise_db"] and shown(layer["signal_to_noise_db"]) in details["text"]
+    assert float(details["sqnr"]) == layer["sqnr_db"] and shown(layer["sqnr_db"]) in details["text"]
     assert "int8 asym, int8 sym channel" in details["text"]
     weight = next(one for one in printed["weights"] if one["name"].startswith("residual/second/conv.weight"))
-    assert weight["moved_for_sums"] > 0 and f"rounded for sums{weight['moved_for_sums']:,}" in details["text"].replace("\n", "")
+    assert weight["rounded_for_sums"] > 0 and f"rounded for sums{weight['rounded_for_sums']:,}" in details["text"].replace("\n", "")
     assert details["plots"] == 3  # its output, its weight, its input
     assert inked > 10  # the network is drawn in colours
 
 
 def test_layers_are_sorted_by_sqnr_and_a_click_shows_details(browse, classifier):
     page, printed = classifier
-    worst = min(printed["comparison"]["layers"], key=lambda one: one["signal_to_noise_db"])
+    worst = min(printed["comparison"]["layers"], key=lambda one: one["sqnr_db"])
     rows, _, details, sorted_rows = browse(
         page, {"do": "tab", "name": "layers"}, {"do": "click", "selector": "#layers-0"}, "details",
         {"do": "rows", "selector": "[role=option] .number:nth-of-type(3)"})
     assert rows == []  # no empty state
-    assert float(details["noise"]) == worst["signal_to_noise_db"]
+    assert float(details["sqnr"]) == worst["sqnr_db"]
     numbers = [float(text) for text in sorted_rows if text != "exact"]
     assert len(numbers) > 5 and numbers == sorted(numbers)
 
@@ -241,11 +243,26 @@ def test_two_reports_are_shown_side_by_side(browse, anybit, samples, digits):
     _, rows = browse(page, {"do": "tab", "name": "runs"}, {"do": "open", "file": str(other)})
     output = next(row for row in rows if row.startswith("Output"))
     for run in (printed, coarse):
-        assert shown(run["comparison"]["outputs"][0]["signal_to_noise_db"]) in output
+        assert shown(run["comparison"]["outputs"][0]["sqnr_db"]) in output
     no_report = samples / "no_report.html"
     no_report.write_text("<p>nothing</p>")
     assert browse(page, {"do": "tab", "name": "runs"}, {"do": "open", "file": str(no_report)})[1] == \
         ["no_report.html is not an anybit report"]
+
+
+def test_a_report_with_the_names_of_earlier_versions_can_be_opened(browse, samples, digits):
+    page, printed = digits
+    data, outcomes = data_of(page), {"pass-through": "moves", "fused": "inside"}
+    for node in data["nodes"]:
+        node["outcome"] = outcomes.get(node["outcome"], node["outcome"])
+    for row in [*data["weights"], *data["comparison"]["outputs"], *data["comparison"]["layers"]]:
+        for new in RENAMED.values():
+            row.pop(new, None)
+    earlier = samples / "earlier.json"
+    earlier.write_text(json.dumps(data))
+    _, rows = browse(page, {"do": "tab", "name": "runs"}, {"do": "open", "file": str(earlier)})
+    output = next(row for row in rows if row.startswith("Output"))
+    assert output.count(shown(printed["comparison"]["outputs"][0]["sqnr_db"])) == 2 and "same" in output
 
 
 def test_compare_shows_accuracy_and_histograms(browse, anybit, samples, digits):
@@ -296,10 +313,10 @@ def test_merged_ranges_have_no_network_but_histograms(browse, anybit, samples):
 
 def test_an_sqnr_of_minus_infinity_is_shown_as_lost(browse, digits, tmp_path):
     """JSON has no infinity: it arrives as null."""
-    page, data = tmp_path / "noise.html", data_of(digits[0])
-    for name in ("signal_to_noise_db", "cosine", "largest_error", "largest_value"):
+    page, data = tmp_path / "sqnr.html", data_of(digits[0])
+    for name in ("sqnr_db", "cosine", "largest_error", "largest_value"):
         data["comparison"]["layers"][3][name] = None
-    data["comparison"]["outputs"][0]["signal_to_noise_db"] = None
+    data["comparison"]["outputs"][0]["sqnr_db"] = None
     text = digits[0].read_text()
     begin = text.index('type="application/json">') + len('type="application/json">')
     page.write_text(text[:begin] + json.dumps(data) + text[text.index("</script>", begin):])

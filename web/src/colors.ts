@@ -14,8 +14,8 @@ const OUTCOMES: Record<string, { label: string; color: string }> = {
   quantized: { label: "quantized", color: "--series-0" },
   dynamic: { label: "dynamic quantization", color: "--series-4" },
   "weights only": { label: "weights only", color: "--series-2" },
-  moves: { label: "pass-through", color: "--tint" },
-  inside: { label: "fused", color: "--tint" },
+  "pass-through": { label: "pass-through", color: "--tint" },
+  fused: { label: "fused", color: "--tint" },
   float: { label: "left in float", color: "--plain" },
 };
 const STEPS: { below: number; label: string; color: string }[] = [
@@ -40,13 +40,13 @@ function formatOf(node: GraphNode): { key: string; label: string; color?: string
   if (node.to && node.outcome === "weights only")
     return { key: `w ${formats(node.to)}`, label: `${formats(node.to)} weights` };
   if (node.to) return { key: formats(node.to), label: formats(node.to) };
-  if (node.outcome === "moves" || node.outcome === "inside")
+  if (node.outcome === "pass-through" || node.outcome === "fused")
     return { key: "between", label: "between Q and DQ", color: "--tint" };
   return { key: "float", label: node.outcome ? "float32" : "not quantized", color: "--plain" };
 }
 
 function errorOf(node: GraphNode, report: Report): Kind {
-  const dB = report.noise(node);
+  const dB = report.sqnr(node);
   if (dB === undefined) return { key: "none", label: "not compared", color: "--plain" };
   const step = STEPS.find((one) => dB < one.below)!;
   return { key: step.label, label: step.label, color: step.color };

@@ -48,9 +48,9 @@ export interface Weight {
   bytes_before: number;
   to?: string;
   bytes_after?: number;
-  signal_to_noise_db?: number;
+  sqnr_db?: number;
   raised?: number;
-  moved_for_sums?: number;
+  rounded_for_sums?: number;
   levels?: number;
   scales?: number;
   scale_low?: number;
@@ -61,7 +61,7 @@ export interface Weight {
 export interface Difference {
   name: string;
   op: string;
-  signal_to_noise_db: number;
+  sqnr_db: number;
   cosine: number;
   largest_error: number;
   largest_value: number;
@@ -142,9 +142,9 @@ export class Report {
   }
 
   // The lowest SQNR of the outputs of a node.
-  noise(node: GraphNode): number | undefined {
+  sqnr(node: GraphNode): number | undefined {
     const all = node.out
-      .map((value) => this.layerOf.get(value)?.signal_to_noise_db)
+      .map((value) => this.layerOf.get(value)?.sqnr_db)
       .filter((x) => x !== undefined);
     return all.length ? Math.min(...all) : undefined;
   }
@@ -166,7 +166,7 @@ export class Report {
       let worst = EXACT;
       for (const value of node.in) worst = Math.min(worst, reaching.get(value) ?? EXACT);
       for (const value of node.out) {
-        const own = this.layerOf.get(value)?.signal_to_noise_db;
+        const own = this.layerOf.get(value)?.sqnr_db;
         if (own !== undefined) this.drops.set(value, Math.max(0, Math.min(worst, CLEAN) - own));
         reaching.set(value, own ?? worst);
       }
@@ -179,7 +179,7 @@ export const CLEAN = 60; // dB: the cap of SQNR for drops
 
 // JSON has no infinity and no NaN: they arrive as null.
 function readable(layer: Difference): Difference {
-  layer.signal_to_noise_db ??= NOTHING_LEFT;
+  layer.sqnr_db ??= NOTHING_LEFT;
   layer.cosine ??= NaN;
   layer.largest_error ??= Infinity;
   layer.largest_value ??= Infinity;
@@ -191,7 +191,21 @@ export function parse(text: string): Report {
   const data = JSON.parse(text) as Partial<Document>;
   if (data.version !== 1 || !Array.isArray(data.nodes) || !Array.isArray(data.tensors))
     throw new Error("not an anybit report, or one of another version");
-  return new Report(data as Document);
+  return new Report(withoutOldNames(data as Document));
+}
+
+const RENAMED_KEYS = { signal_to_noise_db: "sqnr_db", moved_for_sums: "rounded_for_sums" };
+const RENAMED_OUTCOMES: Record<string, string> = { moves: "pass-through", inside: "fused" };
+
+// Reports of earlier versions can be opened, too: their names are replaced by the current ones.
+function withoutOldNames(data: Document): Document {
+  for (const node of data.nodes) node.outcome = RENAMED_OUTCOMES[node.outcome ?? ""] ?? node.outcome;
+  const { weights = [], comparison } = data;
+  for (const one of [...weights, ...(comparison?.outputs ?? []), ...(comparison?.layers ?? [])]) {
+    const row = one as unknown as Record<string, unknown>;
+    for (const [old, now] of Object.entries(RENAMED_KEYS)) if (!(now in row) && old in row) row[now] = row[old];
+  }
+  return data;
 }
 
 // The JSON of an opened file, which is a report page or the JSON itself.

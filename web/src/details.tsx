@@ -76,10 +76,10 @@ export function Details({ report, other, node: index, theme, onSelect, onClose }
             layer && (
               <>
                 <dt>SQNR</dt>
-                <dd data-noise={layer.signal_to_noise_db}>
-                  {decibels(layer.signal_to_noise_db)}
+                <dd data-sqnr={layer.sqnr_db}>
+                  {decibels(layer.sqnr_db)}
                   {other?.layer(name) && (
-                    <span class="dim"> (other report {decibels(other.layer(name)!.signal_to_noise_db)})</span>
+                    <span class="dim"> (other report {decibels(other.layer(name)!.sqnr_db)})</span>
                   )}
                 </dd>
                 <dt>cosine</dt>

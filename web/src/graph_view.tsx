@@ -261,7 +261,7 @@ export function GraphView({ report, selected, matches, theme, onSelect }: Props)
           >
             <b>{tipNode.op}</b> {tipNode.name}
             <div>{tipNode.to ?? tipNode.outcome ?? ""}</div>
-            {report.noise(tipNode) !== undefined && <div>{decibels(report.noise(tipNode))}</div>}
+            {report.sqnr(tipNode) !== undefined && <div>{decibels(report.sqnr(tipNode))}</div>}
             {tipNode.reason && <div class="dim">{tipNode.reason}</div>}
           </div>
         )}

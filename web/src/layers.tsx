@@ -14,13 +14,13 @@ interface Props {
   onSelect: (value: string) => void;
 }
 
-type Order = "noise" | "drop" | "run";
+type Order = "sqnr" | "drop" | "run";
 
 export function Layers({ report, other, selected, theme, onSelect }: Props) {
-  const [order, setOrder] = useState<Order>("noise");
+  const [order, setOrder] = useState<Order>("sqnr");
   const rows = useMemo(() => {
     const list = [...report.layers];
-    if (order === "noise") list.sort((a, b) => a.signal_to_noise_db - b.signal_to_noise_db);
+    if (order === "sqnr") list.sort((a, b) => a.sqnr_db - b.sqnr_db);
     if (order === "drop") list.sort((a, b) => (report.drop(b.name) ?? 0) - (report.drop(a.name) ?? 0));
     return list;
   }, [report, order]);
@@ -37,9 +37,9 @@ export function Layers({ report, other, selected, theme, onSelect }: Props) {
       <div class="toolbar">
         <div class="choices" role="group" aria-label="Sort by">
           <button
-            aria-pressed={order === "noise"}
+            aria-pressed={order === "sqnr"}
             title="Lowest SQNR first"
-            onClick={() => setOrder("noise")}
+            onClick={() => setOrder("sqnr")}
           >
             Lowest SQNR
           </button>
@@ -81,7 +81,7 @@ export function Layers({ report, other, selected, theme, onSelect }: Props) {
 
 function LayerRow({ row, report, other }: { row: Difference; report: Report; other: Report | undefined }) {
   const drop = report.drop(row.name);
-  const dB = row.signal_to_noise_db;
+  const dB = row.sqnr_db;
   const lost = dB <= NOTHING_LEFT ? "lost" : `−${drop?.toFixed(1)}`;
   const added = drop === undefined ? DASH : drop < 0.05 ? "" : lost;
   return (
@@ -97,7 +97,7 @@ function LayerRow({ row, report, other }: { row: Difference; report: Report; oth
       <span class="dim">{row.op}</span>
       <span class="number">{decibels(dB).replace(" dB", "")}</span>
       <span class="number dim">
-        {other ? decibels(other.layer(row.name)?.signal_to_noise_db).replace(" dB", "") : added}
+        {other ? decibels(other.layer(row.name)?.sqnr_db).replace(" dB", "") : added}
       </span>
       <span class="number dim">{real(row.largest_error)}</span>
     </div>

@@ -198,7 +198,7 @@ export class Painter {
       return;
     }
     context.textAlign = "left";
-    const dB = this.report.noise(node);
+    const dB = this.report.sqnr(node);
     context.fillText(this.fitted(node.op, NODE_WIDTH - (dB === undefined ? 18 : 68)), left + 9, middle - 7);
     if (dB !== undefined && dB < EXACT) {
       context.textAlign = "right";

@@ -196,14 +196,14 @@ export function NoisePlot({ layers, other, selected, theme, onPick }: NoiseProps
       if (layers.length === 0) return undefined;
       const shown = (value: number | undefined): number | null =>
         value === undefined ? null : Math.max(-20, Math.min(value, 100));
-      const second = new Map(other?.map((layer) => [layer.name, layer.signal_to_noise_db]));
+      const second = new Map(other?.map((layer) => [layer.name, layer.sqnr_db]));
       const series: uPlot.Series[] = [
         {},
         { stroke: cssColor("--series-0"), width: 1.5, points: { show: layers.length < 80, size: 5 } },
       ];
       const data: uPlot.AlignedData = [
         layers.map((_, i) => i),
-        layers.map((layer) => shown(layer.signal_to_noise_db)),
+        layers.map((layer) => shown(layer.sqnr_db)),
       ];
       if (other) {
         series.push({ stroke: cssColor("--series-1"), width: 1.5, dash: [5, 3], points: { show: false } });
@@ -240,7 +240,7 @@ export function NoisePlot({ layers, other, selected, theme, onPick }: NoiseProps
             ],
             setCursor: [
               (one) =>
-                tell(one, (i) => `${layers[i]?.name ?? ""}: ${decibels(layers[i]?.signal_to_noise_db)}`),
+                tell(one, (i) => `${layers[i]?.name ?? ""}: ${decibels(layers[i]?.sqnr_db)}`),
             ],
           },
         },

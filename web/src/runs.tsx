@@ -91,8 +91,8 @@ export function Runs({ report, other, error, onOpen, onClose, onSelect, selected
       .map((layer) => ({
         name: layer.name,
         op: layer.op,
-        a: layer.signal_to_noise_db,
-        b: other.layer(layer.name)?.signal_to_noise_db,
+        a: layer.sqnr_db,
+        b: other.layer(layer.name)?.sqnr_db,
       }))
       .filter((row): row is { name: string; op: string; a: number; b: number } => row.b !== undefined)
       .sort((x, y) => Math.abs(gained(y)) - Math.abs(gained(x)));

@@ -73,7 +73,7 @@ export function Search({ report, input, query, matches, onQuery, onPick }: Props
               >
                 <b>{node.op}</b> <span class="name">{node.name || node.out[0]}</span>{" "}
                 <span class="dim">
-                  {report.noise(node) === undefined ? "" : decibels(report.noise(node))}
+                  {report.sqnr(node) === undefined ? "" : decibels(report.sqnr(node))}
                 </span>
               </li>
             );

@@ -247,10 +247,10 @@ export function WeightView({
             </>
           )}
         </dd>
-        {weight.signal_to_noise_db !== undefined && (
+        {weight.sqnr_db !== undefined && (
           <>
             <dt>SQNR</dt>
-            <dd>{decibels(weight.signal_to_noise_db)}</dd>
+            <dd>{decibels(weight.sqnr_db)}</dd>
           </>
         )}
         {weight.scales !== undefined && (
@@ -275,12 +275,12 @@ export function WeightView({
             <dd>{weight.raised}</dd>
           </>
         )}
-        {weight.moved_for_sums !== undefined && (
+        {weight.rounded_for_sums !== undefined && (
           <>
             <dt title="Weights that sum-preserving rounding rounds to the second nearest value">
               rounded for sums
             </dt>
-            <dd>{count(weight.moved_for_sums)}</dd>
+            <dd>{count(weight.rounded_for_sums)}</dd>
           </>
         )}
       </dl>

@@ -25,7 +25,7 @@ function Tile({
 
 export function worstOutput(report: Report): number | undefined {
   const outputs = report.data.comparison?.outputs ?? [];
-  return outputs.length ? Math.min(...outputs.map((output) => output.signal_to_noise_db)) : undefined;
+  return outputs.length ? Math.min(...outputs.map((output) => output.sqnr_db)) : undefined;
 }
 
 function SizeTile({ report }: { report: Report }) {
@@ -172,17 +172,17 @@ function MixTile({ report }: { report: Report }) {
 }
 
 export function Tiles({ report }: { report: Report }) {
-  const noise = worstOutput(report);
+  const sqnr = worstOutput(report);
   const samples = report.data.comparison?.samples ?? report.data.samples ?? 0;
   const clipped = report.data.tensors.filter((tensor) => (tensor.saturated ?? 0) > 0).length;
   return (
     <section class="tiles" aria-label="Summary">
       <SizeTile report={report} />
       <AccuracyTile report={report} />
-      {noise !== undefined && (
+      {sqnr !== undefined && (
         <Tile
           title="SQNR"
-          value={decibels(noise)}
+          value={decibels(sqnr)}
           note="at the output; 6 dB is one bit"
           hint="Signal-to-quantization-noise ratio of the worst output"
         />

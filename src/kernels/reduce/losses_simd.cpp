@@ -67,7 +67,7 @@ Losses losses(const TensorCodec& codec, std::span<const float> values,
                 .flushed = counts.flushed,
                 .not_a_number = counts.not_a_number,
                 .lost = sums.lost};
-  result.signal_to_noise =
+  result.sqnr =
       sums.noise > 0 ? 10 * std::log10(sums.signal / sums.noise) : std::numeric_limits<double>::infinity();
   if (sums.count == 0) return result;
   result.mean_squared_error = sums.noise / static_cast<double>(sums.count);

@@ -29,7 +29,7 @@ TEST(Compare, AcceptsTwoQuantizedModels) {
   const auto found = compare(quantized->model, quantized->model, again);
   ASSERT_TRUE(found.ok()) << found.error().text();
   EXPECT_FALSE(found->layers.empty());
-  for (const Difference& one : found->layers) EXPECT_EQ(one.signal_to_noise, 200) << one.name;
+  for (const Difference& one : found->layers) EXPECT_EQ(one.sqnr, 200) << one.name;
 }
 
 TEST(Compare, ObeysTheMemoryLimit) {

@@ -21,20 +21,20 @@ Difference between(const std::vector<float>& reference, const std::vector<float>
 }
 
 TEST(Difference, DistinguishesEqualFromAlmostEqual) {
-  EXPECT_EQ(between({1, 2}, {1, 2}).signal_to_noise, 200);
-  EXPECT_NEAR(between({3, 4}, {3, 4.5F}).signal_to_noise, 20, 1e-9);
+  EXPECT_EQ(between({1, 2}, {1, 2}).sqnr, 200);
+  EXPECT_NEAR(between({3, 4}, {3, 4.5F}).sqnr, 20, 1e-9);
 }
 
 TEST(Difference, NanInOnlyOneTensorIsADifference) {
   const Difference difference = between({1, 2}, {1, kNan});
-  EXPECT_EQ(difference.signal_to_noise, -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(difference.sqnr, -std::numeric_limits<double>::infinity());
   EXPECT_TRUE(std::isinf(difference.largest_error));
-  EXPECT_EQ(between({1, 2}, {1, kInfinity}).signal_to_noise, -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(between({1, 2}, {1, kInfinity}).sqnr, -std::numeric_limits<double>::infinity());
 }
 
 TEST(Difference, EqualInfinitiesAreNoDifference) {
   const Difference difference = between({1, -kInfinity, kNan}, {1, -kInfinity, kNan});
-  EXPECT_EQ(difference.signal_to_noise, 200);
+  EXPECT_EQ(difference.sqnr, 200);
   EXPECT_DOUBLE_EQ(difference.cosine, 1);
   EXPECT_EQ(difference.largest_value, 1);
 }

@@ -180,7 +180,7 @@ TEST(TensorFormat, CountsSaturatedAndFlushedValues) {
     signal += static_cast<double>(x[i]) * x[i];
     noise += std::pow(static_cast<double>(x[i]) - out[i], 2);
   }
-  EXPECT_NEAR(losses->signal_to_noise, 10 * std::log10(signal / noise), 1e-12);
+  EXPECT_NEAR(losses->sqnr, 10 * std::log10(signal / noise), 1e-12);
   EXPECT_NEAR(losses->mean_squared_error, noise / 5, 1e-15);
 }
 
@@ -188,7 +188,7 @@ TEST(TensorFormat, AnEmptyTensorHasNoLosses) {
   const TensorFormat format = make("fp4_e2m1", {0});
   const auto losses = format.losses({}, {}, {});
   ASSERT_TRUE(losses.ok());
-  EXPECT_TRUE(std::isinf(losses->signal_to_noise));
+  EXPECT_TRUE(std::isinf(losses->sqnr));
   EXPECT_EQ(losses->largest_error_at, -1);
 }
 
