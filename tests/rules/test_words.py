@@ -237,8 +237,9 @@ def test_an_allowed_place_still_needs_it(entry):
     "for (const Node& product : products) weights.push_back(product.inputs[1]);", "enum class Product { none, matrices };", "matrix products",
     "kept by the biases of 7 products", "Products of matrices", "#include gemm_whole.hpp", "whole numbers", "dot products of quads",
     "wide_gemm", "ANYBIT_WIDE void f()", "halves_simd.cpp", "relay.cpp", "a ladder of thresholds", "rounded_codes", "annotate_coded(",
-    "the weight is coded", "int8 codes", "QuantizeCodes", "keep_sums", "keep_means", "keeps means", "two signs", "from end to end", "around zero", "along the sum",
-    "along the\n// sum", '"moves"', "loses most", "adds most", "pictures", "a tensor is told in words", "small errors grow in it", "hidden one",
+    "the weight is coded", "int8 codes", "QuantizeCodes", "keep_sums", "keep_means", "keeps means", "two signs",
+    "from end to end", "around zero", "along the sum", "along the\n// sum", '"moves"', "loses most",
+    "adds most", "pictures", "a tensor is told in words", "small errors grow in it", "hidden one",
     "what makes it gives", "the result is\n/// told", "does not bear 8 bits", "those of other worlds", "made up values", "Of values that are made up",
     "this is no kind of file that holds samples", "taken for chance", "For weights the weights tell.", "whoever asks", "are told otherwise"])
 def test_an_old_word_is_found(text):
@@ -247,9 +248,9 @@ def test_an_old_word_is_found(text):
 
 @pytest.mark.parametrize("text", [
     "sums of products fit 32 bits", "the product of the dimensions", "a dot product", "const auto product = checked_mul(count, dim);",
-    "x.product(2, 3)",
-    "the whole tensor", "a wide range", "halves their step", "Q/DQ pairs", "exit codes", "both signs", "between quantized values",
-    "hidden ones are left out", "QuantizedProduct", "the code of NaN", "Decodes a group", "rounding moves each value", "inside the loop", "for word in words"])
+    "x.product(2, 3)", "the whole tensor", "a wide range", "halves their step", "Q/DQ pairs", "exit codes", "both signs", "between quantized values",
+    "hidden ones are left out", "QuantizedProduct", "the code of NaN", "Decodes a group", "rounding moves each value",
+    "inside the loop", "for word in words"])
 def test_a_common_phrase_is_not_found(text):
     assert [entry.name for entry in WORDS if re.search(entry.pattern, text)] == []
 
