@@ -1,8 +1,8 @@
-"""What quantization costs in accuracy: the float model, anybit's and ONNX Runtime's quantized ones, on real data.
+"""Accuracy after quantization: the float model and the models quantized by anybit and by ONNX Runtime, on real data.
 
     python bench/bench_accuracy.py [--only TEXT] [--columns float anybit …] [--write docs/accuracy.md]
 
-Results are kept in build/accuracy/results.json, so that a table may be made in several runs.
+Results are kept in build/accuracy/results.json, so that several runs can fill one table.
 """
 import argparse
 import json
@@ -21,7 +21,7 @@ COLUMNS = {"float": "float", "anybit": "anybit int8, run by anybit", "anybit-ort
 
 
 def measured(task, scheme, column):
-    """One value for each measure of the task, or why there is none."""
+    """One value per measure of the task, or a text if the tool fails."""
     folder = WORK / task.name.replace(" ", "_")
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -36,13 +36,13 @@ def measured(task, scheme, column):
         return task.scores(models.executor(made) if column == "anybit" else models.session(made, optimized=False))
     except models.NothingQuantized:
         return "nothing quantized"
-    except Exception as error:  # a tool that cannot do it is a result too
+    except Exception as error:  # a failing tool is a result, too
         print(f"{task.name} {scheme} {column}: {type(error).__name__}: {error}", file=sys.stderr)
         return "failed"
 
 
 def key(task, scheme, column):
-    """The float model is the same whatever the scheme."""
+    """The scores of the float model do not depend on the scheme."""
     return f"{task.name}|{'' if column == 'float' else scheme}|{column}"
 
 
@@ -64,7 +64,7 @@ def cell(values, k, measure):
 
 
 def verdicts(tasks, results):
-    """Where anybit's model is worse than ONNX Runtime's beyond noise, or says that it nowhere is."""
+    """A sentence that lists the results in which anybit is worse than ONNX Runtime by more than noise, or says none."""
     pairs, behind = 0, []
     for task in tasks:
         for scheme in task.schemes:
@@ -81,7 +81,7 @@ def verdicts(tasks, results):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", default="", help="tasks whose name holds this")
+    parser.add_argument("--only", default="", help="tasks whose name contains this")
     parser.add_argument("--columns", nargs="+", choices=COLUMNS, default=list(COLUMNS))
     parser.add_argument("--write", type=pathlib.Path, help="put the table into this document")
     options = parser.parse_args()

@@ -1,9 +1,9 @@
-"""How far two runtimes agree on one int8 file, and why whole models cannot agree better than they do.
+"""Agreement of two runtimes on the same int8 file, compared with the effect of another order of summation.
 
     python bench/bench_agreement.py [--images N] [--write docs/accuracy.md]
 
-ONNX Runtime is beside anybit (optimizations off), and beside itself when it adds in another order: in a copy of the file each
-convolution reads its input's channels last first, from weights whose channels are turned round, too.
+ONNX Runtime (optimizations off) is compared with anybit, and with itself on a copy of the file that sums in another order: each
+convolution of the copy reads its input channels in reverse order, with reversed weights.
 """
 import argparse
 import pathlib
@@ -28,8 +28,8 @@ SHAPES = {
 KINDS = {"anybit": "anybit int8", "tensor": "ONNX Runtime, per tensor", "channel": "ONNX Runtime, per channel"}
 
 
-def measured(stem, kind, images):
-    """Of every image, decibels between the results of each pair; and of the first, how many quantized values differ node by node."""
+def measured(stem, kind, pictures):
+    """SQNR between the results of each pair for every image; for the first image, the quantized values that differ, node by node."""
     path = quantized(stem, kind)
     turned = turned_round(path)
     theirs, theirs_turned = peer(path, optimized=False), peer(turned, optimized=False)
@@ -50,7 +50,7 @@ def measured(stem, kind, images):
 
 
 def span(values):
-    """The least and the middle of some decibels."""
+    """The lowest and the median SQNR."""
     say = lambda value: "equal" if np.isinf(value) else f"{value:.0f} dB"  # noqa: E731
     least, middle = min(values), statistics.median_low(values)
     return say(least) if least == middle else f"{say(least)} … {say(middle)}"

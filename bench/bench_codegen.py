@@ -1,9 +1,9 @@
-"""Generated C beside anybit's runtime on one thread: small nets and real models, float32 and int8.
+"""Generated C compared with anybit's runtime on one thread: small and real models, float32 and int8.
 
     python bench/bench_codegen.py [--seconds S] [--only TEXT] [--write docs/speed.md]
 
-Compiled with gcc -std=c99 -O3 -march=native. Both take turns; the best of many runs counts. A ratio below 1: the C is
-faster. The columns `compile-time` are that preference: plain loops.
+Compiled with gcc -std=c99 -O3 -march=native. Both run in turns; the best of many runs counts. A ratio below 1: the C
+code is faster. The columns `compile-time` are for the preference of that name, which gives plain loops.
 """
 import argparse
 import ctypes
@@ -30,7 +30,7 @@ NETS = {"digits": (ROOT / "examples/digits/digits.onnx", (1, 1, 28, 28)), "cifar
 
 
 def models(name, folder):
-    """The model in float32 and int8, with its shape fixed."""
+    """The model in float32 and int8, with a fixed input shape."""
     path, shape = NETS[name]
     model = onnx.load(path)
     dims = model.graph.input[0].type.tensor_type.shape
@@ -45,7 +45,7 @@ def models(name, folder):
 
 
 class Generated:
-    """A model as C, with a clock around its entry."""
+    """A model as C, with a timer around its entry point."""
 
     def __init__(self, model, folder, preference, arrays):
         name = f"net{len(list(folder.glob('*.c')))}"
@@ -72,7 +72,7 @@ class Generated:
 
 
 def measure(runs, seconds):
-    """Best times, taking turns."""
+    """Best times of runs in turns."""
     best = dict.fromkeys(runs, math.inf)
     end = time.perf_counter() + seconds
     rounds = 0
@@ -87,7 +87,7 @@ def measure(runs, seconds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=2.0, help="for each row")
-    parser.add_argument("--only", default="", help="rows whose name holds this")
+    parser.add_argument("--only", default="", help="rows whose name contains this")
     parser.add_argument("--write", type=pathlib.Path, help="put the table into this document")
     options = parser.parse_args()
     lines = ["| | type | runtime ms | default ms | performance ms | ratio | memory ms | compile-time ms | arena KB: default, memory | constants KB | compile s: performance, compile-time |",

@@ -1,4 +1,4 @@
-"""How fast formats are, beside memcpy of the same bytes and beside ml_dtypes' astype, all in one run, in turns.
+"""Speed of the formats compared with memcpy of the same bytes and with ml_dtypes' astype, in one run, in turns.
 
 Prints a table of GB/s of float32, and of the share of memcpy measured next to it in the same process; writes it into
 docs/formats.md with --write.
@@ -19,7 +19,7 @@ import document
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = Path(os.environ.get("ANYBIT_BUILD", ROOT / "build/release")) / "bin/bench_formats"
 
-# ml_dtypes has the type, not the block formats made of it.
+# ml_dtypes has these element types, but no block formats.
 PEERS = {
     "fp8_e5m2": ml_dtypes.float8_e5m2,
     "fp8_e4m3": ml_dtypes.float8_e4m3fn,
@@ -34,7 +34,7 @@ PEERS = {
 }
 JOBS = ("quantize", "pack", "unpack")
 ROUNDS = 5
-# 40 % of memcpy; all others 20 %.
+# Their goal is 40 % of memcpy; that of all others is 20 %.
 FAST = ("int8", "uint8", "fp8_e4m3", "fp8_e5m2", "fp8_e4m3fnuz", "fp8_e5m2fnuz", "fp6_", "fp4_", "mxfp", "mxint8")
 
 
@@ -51,7 +51,7 @@ def measure(name, seconds):
         PROGRAM,
         f"--benchmark_filter=^(memcpy|{name}/.*)",
         f"--benchmark_min_time={seconds}",
-        "--benchmark_enable_random_interleaving=true",  # what else the machine does then hits all of them alike
+        "--benchmark_enable_random_interleaving=true",  # other load on the machine then affects all of them
         "--benchmark_format=json",
     ]
     out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -69,8 +69,8 @@ def timed(function):
 
 
 def measure_peer(dtype, values):
-    """Float32 to the peer's type, and back, in bytes/s of float32."""
-    encoded = values.astype(dtype)
+    """Conversion of float32 to the peer's type and back, in bytes/s of float32."""
+    coded = values.astype(dtype)
     return {
         "pack": values.nbytes / timed(lambda: values.astype(dtype)),
         "unpack": values.nbytes / timed(lambda: encoded.astype(np.float32)),

@@ -1,7 +1,7 @@
-"""Matrix multiplication beside ONNX Runtime's, in turns, the best of many.
+"""GEMM compared with ONNX Runtime, in turns, the best of many runs.
 
-Prints GMAC/s of both and their ratio. int8 is unsigned times signed with requantization (QLinearMatMul); there ONNX
-Runtime's sums may saturate on CPUs without VNNI, ours are exact.
+Prints GMAC/s of both and their ratio. int8 is uint8 times int8 with requantization (QLinearMatMul): sums of ONNX
+Runtime may saturate on CPUs without VNNI, those of anybit are exact.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def model_of(kind, k, n):
 
 
 class Peer:
-    """ONNX Runtime on memory that is bound once, so that nothing but the kernel is timed."""
+    """ONNX Runtime with buffers that are bound once, so that only the kernel is timed."""
 
     def __init__(self, kind, m, k, n, threads):
         options = onnxruntime.SessionOptions()
@@ -74,7 +74,7 @@ def main():
         print(kind, *sizes, threads, arguments.seconds, file=program.stdin, flush=True)
         return float(program.stdout.readline())
 
-    print(f"{'':8} {'size':>16} {'threads':>7} {'anybit':>8} {'peer':>8}  ratio   (GMAC/s)")
+    print(f"{'':8} {'GEMM':>16} {'threads':>7} {'anybit':>8} {'peer':>8}  ratio   (GMAC/s)")
     for kind in arguments.kinds.split(","):
         for threads in map(int, arguments.threads.split(",")):
             for sizes in SIZES:

@@ -1,10 +1,9 @@
-"""Loading and saving models, anybit beside the onnx Python package: `make bench-io`.
+"""Loading and saving models with anybit and with the onnx Python package: `make bench-io`.
 
-Both take turns within one run; each number is the best of many rounds. anybit verifies what it loads and maps
-weights instead of reading them (the rows "load + save" include reading them); it writes beside the old file, flushes,
-renames into place and flushes the folder. The onnx package does none of this; it is spared its search for external
-data. In memory flushing costs nothing; on disk it costs more than all the rest, so there the onnx package is made to
-save by the same steps.
+Both run in turns; each number is the best of many rounds. anybit verifies the model and maps weights instead of reading
+them (the rows "load + save" include reading them); it writes a temporary file, flushes it, renames it and flushes the
+folder. The onnx package does none of this; its search for external data is off. In memory, flushing costs nothing; on
+disk it costs more than everything else, so there the onnx package saves by the same steps.
 """
 
 import os
@@ -21,11 +20,11 @@ from onnx import TensorProto, helper
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = ROOT / os.environ.get("ANYBIT_BUILD", "build/release") / "bin/bench_onnx_io"
 SPACE = 3 << 30
-SECONDS = 1  # of rounds, at least: what takes milliseconds is measured often
+SECONDS = 1  # of rounds, at least: short operations are measured many times
 
 
 def folder_in_memory():
-    """A writable folder of a file system in memory with enough room, or none."""
+    """A writable folder of a file system in memory with enough space, or None."""
     memory = {line.split()[1] for line in Path("/proc/mounts").read_text().splitlines() if line.split()[2] == "tmpfs"}
     for name in [os.environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir(), *sorted(memory)]:
         if name in memory and os.access(name, os.W_OK):
@@ -133,7 +132,7 @@ def main():
     if memory:
         worst.append(table(f"In memory ({memory})", memory, sets, safely=False, rounds=9))
     else:
-        print("No folder in memory: the rows in memory are left out.", file=sys.stderr)
+        print("No file system in memory found: its rows are left out.", file=sys.stderr)
     disk = ROOT / "build"
     worst.append(table("On disk, both flush and rename", disk, sets, safely=True, rounds=3))
     print(f"\nThe smallest ratio of load + save is {min(worst):.2f}×.")

@@ -1,8 +1,8 @@
-"""GEMM with packed weights beside our float32 GEMM and ONNX Runtime's MatMulNBits, and binary GEMM; 1 and 2 threads.
+"""GEMM with packed weights compared with anybit's float32 and ONNX Runtime's MatMulNBits, and binary GEMM; 1 and 2 threads.
 
     python bench/bench_packed.py [--rounds N] [--size K] [--binary K] [--write docs/speed.md]
 
-All of them take turns in one process; the best of many runs counts. Ratios above 1: the packed weight is faster.
+All run in turns in one process; the best of many runs counts. Ratios above 1: the packed weight is faster.
 """
 import argparse
 import itertools
@@ -19,9 +19,9 @@ import document
 from support.executing import Executor
 
 BLOCK = 32
-# format: bits, the range of a field that blocks share
+# format: bits per value
 FORMATS = {"mxfp4_e2m1": 4, "nvfp4": 4, "int4": 4, "mxint8": 8, "mxfp8_e4m3": 8, "mxfp8_e5m2": 8, "bfp16": 8}
-ROUNDED = ("mxfp4_e2m1", "nvfp4", "int4", "mxint8")  # with compute: int8 as well
+ROUNDED = ("mxfp4_e2m1", "nvfp4", "int4", "mxint8")  # also with compute: int8
 
 
 def model_of(node_or_nodes, size, constants):
@@ -39,12 +39,12 @@ def float_model(size):
 
 
 def decode_model(name, size, **about):
-    """A weight of random values, packed along the reduction axis; `about`: more attributes of Decode."""
+    """A weight of random codes, packed along the reduction axis; `about`: more attributes of Decode."""
     rng, bits = np.random.default_rng(2), FORMATS[name]
     block = {"nvfp4": 16, "bfp16": 8}.get(name, BLOCK)
     codes = rng.integers(0, 256, (size, size * bits // 8)).astype(np.uint8)
     if name.startswith("mxfp8"):
-        codes &= 0xBB  # no code for infinity or no number
+        codes &= 0xBB  # no code of infinity or NaN
     grid = (size // block, size)
     fields = {"nvfp4": [np.float32(0.01), rng.integers(40, 100, grid).astype(np.uint8)],
               "int4": [rng.random(grid).astype(np.float32) + 0.1]}.get(name, [rng.integers(115, 130, grid).astype(np.uint8)])
@@ -75,7 +75,7 @@ def nbits_model(size, bits, level):
 
 
 def peer(model, x, threads):
-    """A function that runs ONNX Runtime once, on memory that is bound ahead, and gives the seconds."""
+    """A function that runs ONNX Runtime once, with buffers bound in advance, and returns the seconds."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
@@ -118,7 +118,7 @@ def table(size, rows, threads, rounds):
 
 
 def binary_table(size, threads, rounds):
-    """A square binary GEMM, and the float32 GEMM of the same size."""
+    """A square binary GEMM, and the same GEMM in float32."""
     x = np.random.default_rng(4).standard_normal((size, size)).astype(np.float32)
     best = shortest({"float32": Executor(float_model(size), threads).timer({"x": x}),
                      "binary × binary": Executor(binary_model(size), threads).timer({"x": x})}, rounds)
@@ -132,7 +132,7 @@ def main():
     parser.add_argument("--size", type=int, default=4096)
     parser.add_argument("--rows", type=int, nargs="+", default=[1, 16])
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--binary", type=int, default=1024, help="the size of the square binary GEMM")
+    parser.add_argument("--binary", type=int, default=1024, help="the size of the binary GEMM")
     parser.add_argument("--write", type=pathlib.Path, help="put the table into this document")
     options = parser.parse_args()
     lines = ["| GEMM | weight | threads | ms | × our float32 | × ONNX Runtime, level 0 | × level 4 |",

@@ -1,9 +1,9 @@
-"""Every recipe that needs no samples, on real models: how small the weights get, what it costs, how fast it runs.
+"""Every recipe that needs no calibration data, on real models: size of the weights, accuracy and speed.
 
     python bench/bench_presets.py [--only TEXT] [--tasks digits …] [--words N] [--write docs/accuracy.md]
 
-Models are cast directly: no calibration, no training. Results are kept in build/presets/results.json, so that a table
-may be made in several runs.
+Models are cast directly: no calibration, no training. Results are kept in build/presets/results.json, so that several runs
+can fill one table.
 """
 import argparse
 import dataclasses
@@ -24,14 +24,14 @@ from accuracy import images, models, sentences, words
 WORK = ROOT / "build" / "presets"
 PROGRAM = ROOT / os.environ.get("ANYBIT_BUILD", "build/release") / "bin" / "anybit"
 RUNS = 20  # of each model, in turns; the best counts
-SHOWN = {"words": 2}  # measures of a task that the table has, if not one
+SHOWN = {"words": 2}  # number of a task's measures in the table, if not one
 FINE, MAY_LOSE = ("mxint8", "bfp16"), 0.3  # points, in every column
-# The first of each is to be no worse than the second, but for noise.
+# The first of each pair must not be worse than the second by more than noise.
 ORDERED = [(a + kind, b + kind) for kind in ("", "-weights") for a, b in (
     ("mxfp6", "mxfp8-e5m2"), ("mxfp8", "mxfp6"), ("mxfp6", "mxfp4"), ("mx9", "mx6"), ("mx6", "mx4"), ("float16", "fp8"),
     ("fp8", "fp8-e5m2"), ("bfloat16", "fp8-e5m2"), ("binary-residual", "binary"))]
-CLOSE = 1e-3  # of the largest output: float sums in another order
-ELSEWHERE = ("digits", "cifar")  # ONNX Runtime takes minutes to put the functions of larger models in place
+CLOSE = 1e-3  # relative to the largest output: float sums in another order
+ELSEWHERE = ("digits", "cifar")  # ONNX Runtime takes minutes to inline the functions of larger models
 
 
 def recipes():
@@ -41,7 +41,7 @@ def recipes():
 
 
 def quantized(task, recipe, folder):
-    """The file, and the share of the float bytes that the quantized weights take."""
+    """The file, and the size of the quantized weights relative to float."""
     made = folder / f"{recipe}.onnx"
     told = subprocess.run([str(PROGRAM), "quantize", str(task.model), "-o", str(made), "--recipe", recipe, "--json"],
                           check=True, capture_output=True).stdout
@@ -51,7 +51,7 @@ def quantized(task, recipe, folder):
 
 
 def seconds(runs):
-    """The best time of each function, taken in turns."""
+    """The best time of each function; all run in turns."""
     best = [float("inf")] * len(runs)
     for _ in range(RUNS):
         for k, run in enumerate(runs):
@@ -62,7 +62,7 @@ def seconds(runs):
 
 
 def runs_elsewhere(path, feeds, ours):
-    """How far ONNX Runtime's outputs of the same file are from ours, relative to the largest."""
+    """The largest difference between the outputs of ONNX Runtime and anybit for this file, relative to the largest output."""
     theirs = models.session(path, optimized=False)(feeds)
     return max(float(np.abs(a - b).max() / max(np.abs(b).max(), 1e-30)) for a, b in zip(theirs, ours))
 
@@ -102,7 +102,7 @@ def table(tasks, names, results):
 
 
 def columns(tasks, results, *names):
-    """For each column that has all these recipes: its title, its measure, their scores."""
+    """For each column with all of these recipes: its title, its measure, and their scores."""
     for task in tasks:
         rows = [results.get(f"{task.name}|{name}") for name in names]
         if all(rows):
@@ -111,7 +111,7 @@ def columns(tasks, results, *names):
 
 
 def order(tasks, results):
-    """What the fine formats lose at most, and where a finer format is behind a coarser one."""
+    """The largest loss of the fine formats, and the pairs in which a finer format is worse than a coarser one."""
     lines = []
     for name in FINE:
         lost = [((unit.worse(score, exact) * (1 if unit.unit == "%" else 100)), title)
@@ -142,11 +142,11 @@ def verdicts(tasks, names, results):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", default="", help="recipes whose name holds this")
+    parser.add_argument("--only", default="", help="recipes whose name contains this")
     parser.add_argument("--tasks", nargs="+", default=["digits", "cifar", "words", "sentences"])
-    parser.add_argument("--words", type=int, default=words.TESTED, help="read so many; others than the usual number are a run apart")
+    parser.add_argument("--words", type=int, default=words.TESTED, help="how many to read; results are kept separately unless it is the default")
     parser.add_argument("--write", type=pathlib.Path, help="put the table into this document")
-    parser.add_argument("--again", action="store_true", help="measure what is there already, too")
+    parser.add_argument("--again", action="store_true", help="also repeat measurements that have results")
     options = parser.parse_args()
     tasks = [task for family in (images, words, sentences) for task in family.tasks() if task.name in options.tasks]
     WORK.mkdir(parents=True, exist_ok=True)

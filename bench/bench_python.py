@@ -1,11 +1,11 @@
-"""Quantizing the digits model from Python, in turns with the command line: what the bindings cost.
+"""Quantizing the digits model from Python, in turns with the command line: the overhead of the bindings.
 
     python bench/bench_python.py [--samples 100 2000] [--turns 15]
 
-Both load the model, calibrate on the same images, quantize to int8 and write the file. The command line's time is that of
-the whole process; Python's is that of the work in a process that has started, from the same file, from an array, and from an
-iterator of arrays; starting Python and importing the package come once, and have a line of their own. Medians of the time
-that passes, and of the processor's time, which others on the machine do not change.
+Both load the model, calibrate on the same images, quantize to int8 and write the file. The time of the command
+line is that of the whole process. The time of Python is that of the calls in a running process: from the same file, from an
+array, and from an iterator of arrays; starting Python and importing the package has its own line. Medians of wall-clock time,
+and of CPU time, which does not depend on other processes.
 """
 import argparse
 import os
@@ -27,7 +27,7 @@ import anybit  # noqa: E402
 
 
 def timed(work):
-    """Milliseconds that pass, and that processors work for this process and those it starts."""
+    """Milliseconds of wall-clock time, and of CPU time of this process and its children."""
     begin, before = time.perf_counter(), os.times()
     work()
     after = os.times()
@@ -59,8 +59,8 @@ def main():
     WORK.mkdir(parents=True, exist_ok=True)
     pixels = np.load(DIGITS / "test_images.npy")
     start = medians([timed(imported) for _ in range(options.turns)])
-    print(f"starting Python and importing anybit: {start[0]:.0f} ms, {start[1]:.0f} ms of a processor\n")
-    print("| samples | | ms | | of processors | |\n|---|---|---|---|---|---|")
+    print(f"starting Python and importing anybit: {start[0]:.0f} ms, {start[1]:.0f} ms of CPU time\n")
+    print("| samples | | ms | | CPU ms | |\n|---|---|---|---|---|---|")
     for count in options.samples:
         images = ((pixels[:count].astype(np.float32) / 255 - 0.1307) / 0.3081).astype(np.float32)
         path = WORK / f"images_{count}.npy"

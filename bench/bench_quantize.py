@@ -1,12 +1,13 @@
-"""Time and peak memory of `anybit quantize`, beside ONNX Runtime's quantize_static: real models, 8 to 128 samples.
+"""Time and peak memory of `anybit quantize` and of ONNX Runtime's quantize_static: real models, 8 to 128 samples.
 
     python bench/bench_quantize.py [--weights] [--only TEXT] [--samples 8 32] [--observers minmax] [--write docs/speed.md]
 
-Times are those of the whole process, from the file and the samples on disk to the file written; of ONNX Runtime's, which
-starts Python and gets a model that was prepared before, also that of the call alone. Memory is each process's peak.
+Times are those of the whole process, from the model and the samples on disk to the written file. ONNX Runtime's process starts
+Python and reads a model that was prepared before, so the table also has the time of the call alone. Memory is the peak of each
+process.
 
-Before that, how fast weights alone are quantized: GB of float32 a second on two threads, of a model of 1 GB with external data.
-The first number is that of quantization, the second that of the whole process.
+The first table is the speed of weight-only quantization, in GB of float32 per second on two threads, for a model of 1 GB with
+external data: the quantization alone, and the whole process.
 """
 import argparse
 import functools
@@ -35,8 +36,8 @@ IMAGES = {
     "ch_PP-OCRv4_det_infer": (1, 3, 320, 320),
     "ch_ppocr_mobile_v2.0_cls_infer": (1, 3, 48, 192),
 }
-# What each tool calls it. ONNX Runtime's percentile is its default; it has nothing like `refine: means`, which the preset int8
-# has: its minmax stands beside that, too.
+# The observer's name in each tool. The percentile is ONNX Runtime's default. ONNX Runtime has no bias correction, which the preset
+# int8 has, so its minmax is also compared with that preset.
 OBSERVERS = {"minmax": ("int8 asym", "MinMax"), "percentile": ("int8 asym percentile 99.999", "Percentile"),
              "entropy": ("int8 asym entropy", "Entropy"), "int8": ("int8 asym, refine: means", "MinMax")}
 PEER_MAX_GB = 12
@@ -54,7 +55,7 @@ def samples(stem, count):
     return folder
 
 
-# A small process that starts another one: what a child has as its peak is at least what its parent had.
+# A small process that starts the measured one: the peak memory of a child is at least that of its parent.
 LAUNCHER = """
 import os, sys, time
 begin = time.perf_counter()
@@ -76,13 +77,13 @@ def run(arguments):
 
 
 def best(runs):
-    """The shortest time and the highest peak of some runs, and the shortest call."""
+    """The shortest time, the highest peak, and the shortest call of some runs."""
     taken, peaks, *calls = zip(*runs)
     return [min(taken), max(peaks), *map(min, calls)]
 
 
 def in_turn(tools, seconds, most=7):
-    """The best of each tool's runs, by turns so that all meet the same machine: as many rounds as fit into `seconds`."""
+    """The best of each tool's runs. Tools run in turns, so that other load affects all; as many rounds as fit into `seconds`."""
     runs, failed, begin = {name: [] for name in tools}, {}, time.perf_counter()
     for _ in range(most):
         for name, once in tools.items():
@@ -134,7 +135,7 @@ def row(stem, observer, count, results):
 
 
 def summary(results, counts):
-    """The least ratio for each observer and number of samples, and how memory grows."""
+    """The ratios for each observer and number of samples, and the growth of memory."""
     for observer in OBSERVERS:
         for count in counts:
             both = [(results.get(f"{stem}|{observer}|{count}|onnxruntime"), results.get(f"{stem}|{observer}|{count}|anybit"))
@@ -151,7 +152,7 @@ def summary(results, counts):
 
 
 def matrices(count=16, side=4096):
-    """A chain of MatMuls whose weights are external data."""
+    """A chain of matrix multiplications with weights in external data."""
     model, data = WORK / "matrices.onnx", WORK / "matrices.bin"
     size = 4 * side * side
     if not data.exists() or data.stat().st_size != count * size:
@@ -174,7 +175,7 @@ def matrices(count=16, side=4096):
 
 
 def weights():
-    """A table of how fast each recipe quantizes weights."""
+    """A table of the speed at which each recipe quantizes weights."""
     model, size = matrices()
     yield "| recipe | quantization GB/s | whole process GB/s | peak MB |"
     yield "|---|--:|--:|--:|"
@@ -191,8 +192,8 @@ def weights():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", default="", help="models whose name holds this")
-    parser.add_argument("--weights", action="store_true", help="only how fast weights are quantized")
+    parser.add_argument("--only", default="", help="models whose name contains this")
+    parser.add_argument("--weights", action="store_true", help="only the table of weight-only quantization")
     parser.add_argument("--samples", type=int, nargs="+", default=[8, 32, 128])
     parser.add_argument("--observers", nargs="+", choices=OBSERVERS, default=list(OBSERVERS))
     parser.add_argument("--columns", nargs="+", choices=TOOLS, default=list(TOOLS))

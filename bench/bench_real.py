@@ -1,9 +1,9 @@
-"""Real models from npm and PyPI packages in ONNX Runtime and in anybit: which of them runs what, and how far apart they are.
+"""Real models from npm and PyPI packages in ONNX Runtime and in anybit: which commands work, and the SQNR between the results.
 
     python bench/bench_real.py [--only TEXT] [--write docs/real-models.md]
 
-scripts/real_models.txt lists the models; build/real holds them. Inputs are random: decibels show that a quantized file works and
-not how accurate the model is. Ends with 1 if ONNX Runtime runs a file that anybit does not.
+scripts/real_models.txt lists the models, which are in build/real. Inputs are random: the SQNR shows that a quantized file works,
+not how accurate the model is. Exits with 1 if ONNX Runtime runs a file that anybit does not.
 """
 import argparse
 import json
@@ -25,13 +25,13 @@ from fetch_real_models import FOLDER, models
 
 PROGRAM = ROOT / os.environ.get("ANYBIT_BUILD", "build/release") / "bin/anybit"
 SAMPLES = 6
-SECONDS = 600  # for one command; a model that takes longer does not run
+SECONDS = 600  # for one command; a longer run counts as a failure
 TYPES = {"tensor(float)": np.float32, "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(float16)": np.float16,
          "tensor(string)": object}
 
 
 def value(text, kind, seed):
-    """An input as scripts/real_models.txt tells it."""
+    """An input as scripts/real_models.txt describes it."""
     name, shape, values = text.rsplit(":", 2)
     shape = () if shape == "scalar" else tuple(map(int, shape.split(",")))
     if values.startswith("="):
@@ -53,7 +53,7 @@ def session(path, optimized=True):
 
 
 def decibels(got, wanted):
-    """The least over all outputs of real numbers; None if shapes differ, as they may where lengths depend on the data."""
+    """The lowest SQNR of all numeric outputs; None if shapes differ, as they may if lengths depend on the data."""
     least = np.inf
     for a, b in zip(got, wanted):
         if not np.issubdtype(np.asarray(b).dtype, np.number):
@@ -74,11 +74,11 @@ def told(db):
 
 
 class Failed(Exception):
-    """What a program said when it could not."""
+    """The error of a program."""
 
 
 class Examined:
-    """One model: what each of the commands makes of it."""
+    """One model: the result of each command."""
 
     def __init__(self, model, folder):
         self.model, self.folder = model, folder
@@ -103,7 +103,7 @@ class Examined:
             raise Failed(f"more than {SECONDS} s")
         if done.returncode != 0:
             said = [line for line in done.stderr.splitlines() if line.startswith("anybit: ")]
-            raise Failed(re.sub(r"^anybit: |/\S*/", "", said[-1])[:160] if said else f"it ends with {done.returncode}")
+            raise Failed(re.sub(r"^anybit: |/\S*/", "", said[-1])[:160] if said else f"exit code {done.returncode}")
         return done.stdout
 
     def in_anybit(self, path):
@@ -129,7 +129,7 @@ class Examined:
         except Failed as failed:
             nothing = "nothing to quantize" in str(failed)
             self.row[name] = "nothing to quantize" if nothing else f"**no**: {failed}"
-        except Exception as problem:  # ONNX Runtime's own kinds
+        except Exception as problem:  # ONNX Runtime has its own exception types
             self.row[name] = f"ONNX Runtime: {str(problem).splitlines()[0][:120]}"
 
     def quantized(self, recipe):
@@ -164,7 +164,7 @@ class Examined:
             return f"rejected: {failed}"
 
     def by_itself(self):
-        """How far ONNX Runtime is from itself without optimizations: nobody can be much nearer."""
+        """The SQNR between ONNX Runtime with and without optimizations: a bound for any other runtime."""
         plain = session(self.model.path, optimized=False)
         return told(self.least([plain.run(None, feed) for feed in self.feeds[:2]], self.wanted))
 

@@ -1,9 +1,10 @@
-"""Rules by type on whole real nets: each type of operator alone, then all of them, in stock ONNX Runtime.
+"""Rules by operator type on complete real networks: each type alone, then all types, in stock ONNX Runtime.
 
     python bench/bench_rules.py [--write docs/accuracy.md]
 
-The nets are a recurrent denoiser (NSNet2: MatMul, GRU, Sigmoid, …) on noisy tones and a detector with its head (YOLO11n: Conv,
-Sigmoid, Mul, Concat, Split, Resize, MaxPool, Softmax, …) on random images; they must be in build/real (`scripts/setup real-models`).
+The networks are a recurrent denoiser (NSNet2: MatMul, GRU, Sigmoid, …) on noisy tones and a detector with its head (YOLO11n:
+Conv, Sigmoid, Mul, Concat, Split, Resize, MaxPool, Softmax, …) on random images; they must be in build/real
+(`scripts/setup real-models`).
 SQNR of all outputs is against the float model in ONNX Runtime. Calibration and measurement see different samples.
 """
 import argparse
@@ -29,7 +30,7 @@ CALIBRATION, MEASURED = 8, 4
 
 
 def noisy_tones(seed):
-    """Log power of frames as the denoiser takes it: 20 ms at 16 kHz, half overlapping."""
+    """The input of the denoiser: log power of frames of 20 ms at 16 kHz that overlap by half."""
     rng = np.random.default_rng(seed)
     time = np.arange(16000) / 16000
     pitch = rng.uniform(90, 250) * (1 + 0.1 * np.sin(2 * np.pi * rng.uniform(1, 4) * time))
@@ -42,7 +43,7 @@ def noisy_tones(seed):
 
 
 def image(seed):
-    """Noise of many sizes, as photographs have it."""
+    """Noise at many spatial scales, as in photographs."""
     rng = np.random.default_rng(seed)
     sizes = [5, 10, 20, 40, 80, 160, 320]
     layers = [np.kron(rng.uniform(0, 1, (3, size, size)), np.ones((320 // size, 320 // size))) for size in sizes]
@@ -81,7 +82,7 @@ def quantized(model, rules, data, out):
 
 
 def rows_of(net, folder):
-    """(scheme, types, nodes that are quantized, of how many, dB without and with ONNX Runtime's optimisations)."""
+    """(scheme, types, quantized nodes, all nodes, outcome, SQNR without and with ONNX Runtime's optimizations)."""
     file, make = NETS[net]
     model = next(one for one in models() if one.file.endswith(file))
     data = folder / "data"

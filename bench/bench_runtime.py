@@ -1,9 +1,9 @@
-"""anybit beside ONNX Runtime: real models and single kernels, float32 and int8, 1 and 2 threads.
+"""anybit compared with ONNX Runtime: real models and single kernels, float32 and int8, 1 and 2 threads.
 
     python bench/bench_runtime.py [--seconds S] [--only TEXT] [--write docs/speed.md]
 
-Both runtimes take turns in one process; the best of many runs counts, and the ratio is what matters: above 1, anybit is
-faster. int8 models are ONNX Runtime's own QDQ files.
+Both runtimes run in turns in one process; the best of many runs counts. A ratio above 1: anybit is faster.
+int8 models are ONNX Runtime's own QDQ files.
 """
 import argparse
 import math
@@ -36,7 +36,7 @@ KERNELS = {  # name: (input, weight, attributes of Conv); a MatMul has no attrib
 
 
 def kernel_model(x_shape, w_shape, attributes, int8):
-    """One Conv or MatMul; in int8 between QuantizeLinear and DequantizeLinear, as the tools write it."""
+    """One Conv or MatMul; in int8 between Q and DQ nodes, as quantization tools write it."""
     rng = np.random.default_rng(0)
     weight = rng.standard_normal(w_shape).astype(np.float32) / math.sqrt(np.prod(w_shape[1:]))
     op, inputs = ("MatMul", ["a", "w"]) if attributes is None else ("Conv", ["a", "w"])
@@ -102,7 +102,7 @@ def fits(only, name):
 
 
 def measure(path, feeds, threads, seconds):
-    """Best times of anybit and of ONNX Runtime, taking turns."""
+    """Best times of anybit and of ONNX Runtime, in turns."""
     ours = Executor(path, threads=threads).timer(feeds)
     session = peer(path, threads=threads)
 
@@ -130,7 +130,7 @@ def geometric_mean(values):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=2.0, help="for each row")
-    parser.add_argument("--only", default="", help="rows whose name holds this")
+    parser.add_argument("--only", default="", help="rows whose name contains this")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--write", type=pathlib.Path, help="put the table into this document")
     options = parser.parse_args()

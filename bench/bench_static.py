@@ -1,9 +1,9 @@
-"""Activations with calibrated scales beside those that find theirs as the values come: accuracy on real models.
+"""Calibrated (static) scales of activations compared with dynamic scales: accuracy on real models.
 
     python bench/bench_static.py [--tasks digits cifar words] [--write docs/accuracy.md]
 
-Weights are in the same format in both rows of a pair, so that only the activations differ. Calibration sees the task's own
-calibration samples; the scores are taken on others.
+Both rows of a pair have weights in the same format, so that only the activations differ. Calibration uses the calibration
+samples of the task; the scores are from other samples.
 """
 import argparse
 import os
@@ -17,7 +17,7 @@ from accuracy import images, models, words
 
 WORK = ROOT / "build" / "static"
 PROGRAM = ROOT / os.environ.get("ANYBIT_BUILD", "build/release") / "bin" / "anybit"
-# What the row is called: the format, then where the activations' scales come from; weights; activations.
+# The name of the row (the format, and the source of the activations' scales), the weights, the activations.
 ROWS = [("fp8 e4m3, calibrated", "fp8_e4m3 channel", "fp8_e4m3 minmax"), ("fp8 e4m3, dynamic", "fp8_e4m3 channel", "fp8_e4m3 tensor"),
         ("fp8 e4m3, no scale", "fp8_e4m3", "fp8_e4m3"),
         ("fp8 e5m2, calibrated", "fp8_e5m2 channel", "fp8_e5m2 minmax"), ("fp8 e5m2, dynamic", "fp8_e5m2 channel", "fp8_e5m2 tensor"),
@@ -30,7 +30,7 @@ ROWS = [("fp8 e4m3, calibrated", "fp8_e4m3 channel", "fp8_e4m3 minmax"), ("fp8 e
 
 def quantized(task, weights, data, folder):
     recipe, made = folder / "recipe.yaml", folder / "q.onnx"
-    part = "activations" if data.startswith("int") else "data_in"  # of floats, hardware rounds the inputs of linear operators
+    part = "activations" if data.startswith("int") else "data_in"  # float formats: only inputs of linear operators
     recipe.write_text(f"global: {{weights: {weights}, {part}: {data}, refine: sum-preserving-rounding}}\n")
     subprocess.run([PROGRAM, "quantize", task.model, "-o", made, "--recipe", recipe, "--calib", folder / "samples"], check=True,
                    capture_output=True)

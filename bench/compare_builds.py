@@ -1,8 +1,8 @@
-"""Two builds of anybit beside each other: equal files from every preset, and time and memory as ratios of interleaved runs.
+"""Compares two builds of anybit: equal files from every preset, and ratios of time and memory from interleaved runs.
 
     python bench/compare_builds.py OLD NEW files|speed [--rounds 30] [--only TEXT] [--presets int8 w4 …]
 
-OLD and NEW are build folders that hold bin/anybit; `scripts/compare_commit COMMIT` makes OLD of a commit. Models are those of
+OLD and NEW are build folders with bin/anybit; `scripts/compare_commit COMMIT` builds OLD from a commit. Models are those of
 scripts/real_models.txt; their inputs are random. `files` quantizes each model with every preset by both builds and lists files
 that differ. `speed` prints the ratio new / old of load, run and quantize: the best time of all rounds, and the highest peak of memory.
 """
@@ -50,7 +50,7 @@ def samples(model, folder):
 
 
 def quantize(build, model, preset, data, out):
-    """What the build writes, or says: a hash or an error without its path."""
+    """The hash of the file that the build writes, or its error."""
     done = subprocess.run([build / "bin/anybit", "quantize", model.path, "-o", out, "-r", preset, "--calib", data], capture_output=True, text=True)
     if done.returncode == 0:
         return hashlib.sha256(out.read_bytes()).hexdigest()
@@ -68,19 +68,19 @@ def compare_files(old, new, only, presets):
             results = {preset: [quantize(build, model, preset, folder / "data", folder / "q.onnx") for build in (old, new)] for preset in presets}
         different = [preset for preset, (before, after) in results.items() if before != after]
         both_refuse = [preset for preset, (before, after) in results.items() if before == after and before.startswith("exit")]
-        print(f"{model.file}: {len(presets) - len(different) - len(both_refuse)} equal, {len(both_refuse)} refused by both, "
+        print(f"{model.file}: {len(presets) - len(different) - len(both_refuse)} equal, {len(both_refuse)} rejected by both, "
               f"{len(different)} differ {' '.join(different)}", flush=True)
         for preset in different:
             if any(one.startswith("exit") for one in results[preset]):
                 print(f"  {preset}: {results[preset]}")
         equal, refused = equal + len(presets) - len(different) - len(both_refuse), refused + len(both_refuse)
         differ += [(model.file, preset) for preset in different]
-    print(f"\n{equal} files equal, {refused} refused by both, {len(differ)} differ")
+    print(f"\n{equal} files equal, {refused} rejected by both, {len(differ)} differ")
     return not differ
 
 
 class Job:
-    """A command that is timed: its words, and how to read the seconds from what it prints, if not those of the process."""
+    """A timed command: its arguments, and a function that reads the seconds from its output, if not the time of the process."""
 
     def __init__(self, name, words, seconds=None):
         self.name, self.words, self.seconds = name, words, seconds

@@ -1,6 +1,6 @@
-"""Tables of measurements in documents, each between marks of its own.
+"""Writes tables of measurements into documents, each between its own marks.
 
-README.md shows a few figures of them; tests/docs/test_readme_figures.py finds those that no longer agree.
+README.md shows a few of their figures; tests/docs/test_readme_figures.py finds figures that no longer agree.
 """
 
 

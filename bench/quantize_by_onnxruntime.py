@@ -1,4 +1,4 @@
-"""ONNX Runtime's quantize_static in a process of its own, so that its memory can be measured; prints the seconds it took.
+"""ONNX Runtime's quantize_static in a separate process, so that its memory can be measured; prints the seconds that it takes.
 
     python bench/quantize_by_onnxruntime.py MODEL OUT SAMPLES METHOD MAX_GB
 """

@@ -10,7 +10,7 @@ BATCH = 100
 
 
 def module(example, name):
-    """A file of an example; both have files of the same name."""
+    """A module of an example; both examples have modules of the same name."""
     path = ROOT / "examples" / example / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"{example}_{name}", path)
     loaded = importlib.util.module_from_spec(spec)

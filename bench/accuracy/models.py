@@ -1,4 +1,4 @@
-"""Models to measure: the float one, anybit's and ONNX Runtime's quantized ones, and sessions that run them."""
+"""The measured models: the float model and those quantized by anybit and ONNX Runtime, and sessions that run them."""
 import logging
 import os
 import pathlib
@@ -18,7 +18,7 @@ OPSET = 17  # per-channel scales need 13; older models are raised first
 def session(path, optimized=True):
     """A function from feeds to outputs, by ONNX Runtime.
 
-    Its optimised int8 kernels saturate on CPUs without VNNI: quantized models are measured without optimisations.
+    Its optimized int8 kernels saturate on CPUs without VNNI: quantized models are measured without optimizations.
     """
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
@@ -37,9 +37,9 @@ def executor(path):
 
 
 def save_samples(samples, folder):
-    """One .npz for each sample, with the inputs' names as keys: what anybit calibrates from.
+    """Writes one .npz per sample, with the input names as keys, for anybit's calibration.
 
-    A dimension of 1 comes first: [1, frames, …] is one sample of many frames, [frames, …] could be many samples.
+    A dimension of 1 is put first: [1, frames, …] is one sample of many frames, [frames, …] could be many samples.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -60,7 +60,7 @@ class NothingQuantized(Exception):
 
 
 class Reader:
-    """What ONNX Runtime calibrates from."""
+    """A calibration data reader for ONNX Runtime."""
 
     def __init__(self, samples):
         self.samples = iter(samples)
@@ -70,7 +70,7 @@ class Reader:
 
 
 def prepared(model, folder):
-    """The model as ONNX Runtime's guide says: raised to a new opset, shapes inferred, optimised."""
+    """The model, prepared as in ONNX Runtime's guide: converted to a newer opset, with inferred shapes, optimized."""
     from onnxruntime.quantization.shape_inference import quant_pre_process
 
     logging.disable(logging.WARNING)
@@ -82,7 +82,7 @@ def prepared(model, folder):
 
 
 def by_onnxruntime(model, scheme, samples, folder, method="MinMax"):
-    """Per-channel symmetric int8 weights and, if static, asymmetric int8 activations: the same as anybit's presets."""
+    """Per-channel symmetric int8 weights and, if static, asymmetric int8 activations, as in anybit's presets."""
     from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType, quantize_dynamic, quantize_static
 
     source, made = prepared(model, folder), folder / f"onnxruntime.{scheme}.onnx"

@@ -1,4 +1,4 @@
-"""The sentence encoder all-MiniLM-L6-v2: how near its embeddings stay to those of the float model."""
+"""The sentence encoder all-MiniLM-L6-v2: similarity of its embeddings to those of the float model."""
 import functools
 import re
 
@@ -17,7 +17,7 @@ def vocabulary():
 
 
 def pieces(word):
-    """The longest known pieces from left to right; a piece that goes on a word begins with ##."""
+    """WordPiece: the longest known pieces from left to right; a piece that continues a word begins with ##."""
     found, start = [], 0
     while start < len(word):
         for end in range(len(word), start, -1):
@@ -39,7 +39,7 @@ def feeds(sentence):
 
 
 def embeddings(run):
-    """One row of length 1 for each sentence: the mean over its tokens."""
+    """One row of unit length per sentence: the mean over its tokens."""
     rows = np.stack([run(feeds(line))[0][0].mean(0) for line in SENTENCES[CALIBRATION_SENTENCES:]])
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 

@@ -1,4 +1,4 @@
-"""The speech detector Silero VAD on synthesised speech between silence and noise: two forms of it."""
+"""The voice activity detector Silero VAD on synthesized speech with silence and noise, in two variants of the model."""
 import functools
 import io
 import subprocess
@@ -10,7 +10,7 @@ from .models import session
 from .task import CALIBRATION_SENTENCES, DATA, MODELS, SENTENCES, Measure, Task
 
 RATE = 16000
-FRAME, CONTEXT = 512, 64  # samples; the model wants the end of the previous frame before each
+FRAME, CONTEXT = 512, 64  # samples; the model's input is a frame after the end of the previous frame
 VOICES = ("en-gb", "en-us+f3", "en-gb+m3", "en-us+f4")
 CLIPS = 24
 CALIBRATING_CLIPS = 8
@@ -30,7 +30,7 @@ def spoken(text, voice, speed):
 
 
 def clip(k):
-    """(frames, is speech): a second of noise or silence, a sentence, again a second; more or less noise over all."""
+    """(frames, is speech): one to two seconds of silence before and after a sentence; noise of some level is added to the clip."""
     rng = np.random.default_rng(k)
     voice = spoken(SENTENCES[k], VOICES[k % len(VOICES)], int(rng.integers(130, 200)))
     around = [np.zeros(RATE + int(rng.integers(RATE))) for _ in range(2)]
@@ -43,12 +43,12 @@ def clip(k):
 
 
 def with_context(frames):
-    """Each frame behind the end of the one before."""
+    """Each frame, preceded by the end of the previous one."""
     return np.concatenate([np.concatenate([np.zeros((1, CONTEXT), np.float32), frames[:-1, -CONTEXT:]]), frames], 1)
 
 
 def step_by_step(run, frames):
-    """The probability of speech in each frame, and the feeds that gave it; the state goes from run to run."""
+    """The speech probability of each frame, and the feeds; the state is passed from run to run."""
     state, probabilities, feeds = np.zeros((2, 1, 128), np.float32), [], []
     for frame in with_context(frames):
         feeds.append({"input": frame[None], "state": state, "sr": np.array(RATE, np.int64)})
@@ -58,7 +58,7 @@ def step_by_step(run, frames):
 
 
 def at_once(run, frames):
-    """The same for the model that takes all frames of a clip in one run."""
+    """The same for the model that processes all frames of a clip in one run."""
     start = np.zeros((1, 1, 128), np.float32)
     feeds = {"input": with_context(frames), "h": start, "c": start}
     return run(feeds)[0], [feeds]
@@ -71,12 +71,12 @@ def clips():
 
 @functools.cache
 def expected(model, detect):
-    """What the float model says about the clips."""
+    """The probabilities of the float model for the clips."""
     return np.concatenate([detect(session(model), frames)[0] for frames, _ in clips()])
 
 
 def samples(model, detect):
-    """Feeds of clips that are not measured, with the states that the float model has there."""
+    """Feeds of clips that are not measured, with the states of the float model."""
     feeds = [feed for k in range(CALIBRATING_CLIPS) for feed in detect(session(model), clip(k)[0])[1]]
     return feeds[::-(-len(feeds) // CALIBRATING)]
 

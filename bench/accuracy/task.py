@@ -1,4 +1,4 @@
-"""What a row of the accuracy table is made of, and the texts that several of them share."""
+"""The rows of the accuracy table (models and measures), and the sentences that several tasks share."""
 import dataclasses
 import pathlib
 from collections.abc import Callable
@@ -12,7 +12,7 @@ CALIBRATION_SENTENCES = 30  # the first ones calibrate, the others measure
 
 @dataclasses.dataclass(frozen=True)
 class Measure:
-    """One number about a model. `noise`: a difference that means nothing, for shares about two standard errors."""
+    """One number about a model. `noise`: an insignificant difference; for percentages, about two standard errors."""
     name: str
     unit: str
     digits: int
@@ -26,9 +26,9 @@ class Measure:
 
 @dataclasses.dataclass(frozen=True)
 class Task:
-    """A model, samples to calibrate it (feeds by input name), and how well another model does in its place.
+    """A model, calibration samples (feeds by input name), and scores for any model in its place.
 
-    `scores` takes a function from feeds to outputs and gives one value for each of `measures`.
+    `scores` takes a function from feeds to outputs and returns one value for each of `measures`.
     """
     name: str
     model: pathlib.Path

@@ -27,7 +27,7 @@ def vocabulary(sentences, rng):
 
 
 def render(word, rng):
-    """A line of print: dark on light in some font, size and place, a little blurred by scaling, with some noise."""
+    """A printed line: dark on light in a random font, size and position, slightly blurred by scaling, with some noise."""
     font = ImageFont.truetype(str(FONTS[rng.integers(len(FONTS))]), int(rng.integers(22, 44)))
     left, top, right, bottom = font.getbbox(word)
     margin = [int(m) for m in rng.integers(2, 10, 4)]
@@ -37,13 +37,13 @@ def render(word, rng):
     ImageDraw.Draw(image).text((margin[0] - left, margin[2] - top), word, ink, font)
     image = image.resize((min(WIDTH, max(1, round(HEIGHT * size[0] / size[1]))), HEIGHT), Image.Resampling.BILINEAR)
     pixels = np.asarray(image, np.float32) + rng.normal(0, 6, (HEIGHT, image.width)).astype(np.float32)
-    line = np.zeros((3, HEIGHT, WIDTH), np.float32)  # what is right of the word is 0, as the model was trained
+    line = np.zeros((3, HEIGHT, WIDTH), np.float32)  # the area right of the word is 0, as in training
     line[:, :, :image.width] = np.clip(pixels, 0, 255) / 127.5 - 1
     return line
 
 
 def lines(sentences, count, seed):
-    """Words and their images; a word that is needed again is rendered anew."""
+    """Words and their images; a repeated word is rendered again."""
     rng = np.random.default_rng(seed)
     words = vocabulary(sentences, rng)
     words = [words[k % len(words)] for k in range(count)]
@@ -58,8 +58,8 @@ def decoded(scores, characters):
 
 
 def scores(run, count=TESTED):
-    """Two shares: read exactly, and but for spaces. PaddleOCR's own measure (RecMetric) leaves spaces out by default;
-    with these words, a space before or after is nearly all that any model gets wrong."""
+    """Two percentages: exact matches, and matches without spaces. PaddleOCR's own measure (RecMetric) ignores spaces by default;
+    with these words, nearly all mistakes are a space before or after the word."""
     characters = ["", *(DATA / "ppocr_keys_v1.txt").read_text().split("\n")[:6623], " "]
     words, images = lines(SENTENCES[CALIBRATION_SENTENCES:], count, 2)
     read = [text for at in range(0, len(words), BATCH)

@@ -1,19 +1,19 @@
-"""Every backend case of the onnx package passes, but for the exceptions that exceptions.txt gives a reason for.
+"""Every backend case of the onnx package passes, except those in exceptions.txt, each with a reason.
 
-An exception that passes is an error, too: so the count can only rise.
+An exception that passes is an error, too, so the count can only rise.
 """
 import pytest
 from support import backend
 
 EXCEPTIONS = backend.exceptions()
-# Quantization stands on these: nothing is excused.
+# Quantization relies on these operators: they have no exceptions.
 WHOLE = {"Cast", "CastLike", "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul",
          "MatMulInteger", "ConvInteger"}
 GOAL = 0.95
 
 
 @pytest.mark.parametrize("name", sorted(backend.cases()))
-def test_case_gives_the_outputs_that_onnx_says(name):
+def test_case_gives_the_expected_outputs(name):
     if name not in EXCEPTIONS:
         backend.run(backend.cases()[name])
         return
@@ -26,7 +26,7 @@ def test_exceptions_are_cases_with_a_reason():
     assert all(EXCEPTIONS.values())
 
 
-def test_nothing_is_excused_of_the_operators_that_quantization_stands_on():
+def test_operators_that_quantization_relies_on_have_no_exceptions():
     excused = [name for name in EXCEPTIONS if backend.operator_of(backend.cases()[name]) in WHOLE]
     assert not excused
 

@@ -1,5 +1,5 @@
-"""What a model declares of its values, against what its nodes make of them: anybit refuses what ONNX Runtime refuses,
-names the value and the graph it lies in, and takes the rest. Models are written in ONNX's own text."""
+"""Declared types and shapes against inferred ones: anybit rejects the models that ONNX Runtime rejects, names the value and its
+graph, and accepts the others. Models are written in ONNX's textual syntax."""
 
 import subprocess
 
@@ -10,7 +10,7 @@ import pytest
 
 
 def branches(then_output="float[2,3] a", else_output="float[2,3] b", output="float[2,3] y", inner=""):
-    """An If whose branches make float[2, 3]."""
+    """An If whose branches give float[2, 3]."""
     return f"""(float[2,3] x, bool c) => ({output}) {{
         y = If (c) <then_branch = t () => ({then_output}) {inner} {{ q = Relu (x) a = Neg (q) }},
                     else_branch = e () => ({else_output}) {{ b = Neg (x) }}>
@@ -39,39 +39,39 @@ def chain(output, nodes, hints=""):
 
 CONSTRUCT = "s = SequenceConstruct (x)"
 REFUSED = {
-    "items": (chain("seq(int64[2,3]) s", CONSTRUCT), "value 's'"),
-    "items inside": (chain("int64 n", f"{CONSTRUCT} n = SequenceLength (s)", "<seq(int64[2,3]) s>"), "value 's'"),
+    "element type of a sequence": (chain("seq(int64[2,3]) s", CONSTRUCT), "value 's'"),
+    "element type of a sequence inside the graph": (chain("int64 n", f"{CONSTRUCT} n = SequenceLength (s)", "<seq(int64[2,3]) s>"), "value 's'"),
     "a sequence as a tensor": (chain("float[2,3] s", CONSTRUCT), "value 's'"),
     "a tensor as a sequence": (chain("seq(float[2,3]) s", "s = Relu (x)"), "value 's'"),
     "an empty sequence": (chain("seq(float[2,3]) s", "s = SequenceEmpty <dtype = 7> ()"), "value 's'"),
-    "parts": (chain("seq(int64[2,3]) s", "s = SplitToSequence (x)"), "value 's'"),
-    "a copy": (chain("seq(int64[2,3]) t", f"{CONSTRUCT} t = Identity (s)"), "value 't'"),
-    "with one more": (chain("seq(int64[2,3]) t", f"{CONSTRUCT} t = SequenceInsert (s, x)"), "value 't'"),
-    "with one less": (chain("seq(int64[2,3]) t", f"{CONSTRUCT} t = SequenceErase (s)"), "value 't'"),
-    "an item": (chain("int64[2,3] t", f"{CONSTRUCT} t = SequenceAt (s, k)"), "value 't'"),
-    "items joined": (chain("int64[2,3] t", f"{CONSTRUCT} t = ConcatFromSequence <axis = 0> (s)"), "value 't'"),
+    "parts of a split": (chain("seq(int64[2,3]) s", "s = SplitToSequence (x)"), "value 's'"),
+    "a copied sequence": (chain("seq(int64[2,3]) t", f"{CONSTRUCT} t = Identity (s)"), "value 't'"),
+    "a sequence after an insertion": (chain("seq(int64[2,3]) t", f"{CONSTRUCT} t = SequenceInsert (s, x)"), "value 't'"),
+    "a sequence after an erasure": (chain("seq(int64[2,3]) t", f"{CONSTRUCT} t = SequenceErase (s)"), "value 't'"),
+    "an element of a sequence": (chain("int64[2,3] t", f"{CONSTRUCT} t = SequenceAt (s, k)"), "value 't'"),
+    "concatenated elements": (chain("int64[2,3] t", f"{CONSTRUCT} t = ConcatFromSequence <axis = 0> (s)"), "value 't'"),
     "an optional": (chain("optional(int64[2,3]) t", "t = Optional (x)"), "value 't'"),
     "an optional as a tensor": (chain("float[2,3] t", "t = Optional (x)"), "value 't'"),
-    "what an optional holds": (chain("int64[2,3] t", "o = Optional (x) t = OptionalGetElement (o)"), "value 't'"),
+    "the element of an optional": (chain("int64[2,3] t", "o = Optional (x) t = OptionalGetElement (o)"), "value 't'"),
     "a branch's output": (branches(then_output="int64[2,3] a"), "(If), then_branch: value 'a'"),
-    "the other's": (branches(else_output="int64[2,3] b"), "(If), else_branch: value 'b'"),
-    "within a branch": (branches(inner="<int64[2,3] q>"), "(If), then_branch: value 'q'"),
+    "the other branch's output": (branches(else_output="int64[2,3] b"), "(If), else_branch: value 'b'"),
+    "a value within a branch": (branches(inner="<int64[2,3] q>"), "(If), then_branch: value 'q'"),
     "an If": (branches(output="int64[2,3] y"), "value 'y'"),
-    "a branch never taken": (branches(else_output="int64[2,3] b").replace("(float[2,3] x, bool c)", "(float[2,3] x)")
+    "a branch that is never taken": (branches(else_output="int64[2,3] b").replace("(float[2,3] x, bool c)", "(float[2,3] x)")
                              .replace("{", "{ c = Constant <value = bool {1}> ()", 1), "(If), else_branch: value 'b'"),
     "branches that differ": (branches(else_output="int64[2] b").replace("b = Neg (x)", "b = Shape (x)"),
                              "(If): output 0 is float32[2, 3] by then_branch, and int64[2] by else_branch"),
     "one branch a sequence": (branches(else_output="seq(float[2,3]) b").replace("b = Neg", "b = SequenceConstruct"),
                               "(If): output 0 is float32[2, 3] by then_branch, and seq(float32) by else_branch"),
-    "a loop's number": (loop(number="int32 i"), "(Loop), body: value 'i'"),
-    "what a loop carries": (loop(carried="int64[2,3] v"), "(Loop), body: value 'v'"),
-    "what it makes of it": (loop(result="int64[2,3] w"), "(Loop), body: value 'w'"),
-    "what it stacks": (loop(stacked="int64[2,3] s"), "(Loop), body: value 's'"),
+    "the iteration number of a loop": (loop(number="int32 i"), "(Loop), body: value 'i'"),
+    "a loop-carried value": (loop(carried="int64[2,3] v"), "(Loop), body: value 'v'"),
+    "a loop-carried value after the iteration": (loop(result="int64[2,3] w"), "(Loop), body: value 'w'"),
+    "a scan output of a loop": (loop(stacked="int64[2,3] s"), "(Loop), body: value 's'"),
     "a loop that changes the type": (loop(result="int64[2,3] w", make="Cast <to = 7> (v)"),
                                      "(Loop): loop-carried value 0 is float32[2, 3] before an iteration, and "
                                      "int64[2, 3] after it"),
-    "a row": (scan(row="int64[3] r"), "(Scan), body: value 'r'"),
-    "a state": (scan(state="int64[3] t"), "(Scan), body: value 't'"),
+    "a scan input": (scan(row="int64[3] r"), "(Scan), body: value 'r'"),
+    "a scan state": (scan(state="int64[3] t"), "(Scan), body: value 't'"),
 }
 TAKEN = {
     "a sequence": chain("seq(float[2,3]) s", CONSTRUCT),
@@ -89,7 +89,7 @@ TAKEN = {
 
 @pytest.fixture
 def load(tool, tmp_path):
-    """load(text): what anybit and ONNX Runtime say of a model, "" if they take it."""
+    """load(text): the errors of anybit and of ONNX Runtime for a model; "" if accepted."""
     def run(text):
         model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 18]> g {text}')
         path = tmp_path / "model.onnx"
@@ -108,7 +108,7 @@ def load(tool, tmp_path):
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_a_type_that_cannot_be_is_refused_where_it_is_declared(what, load):
+def test_a_contradicting_type_is_rejected_where_it_is_declared(what, load):
     text, place = REFUSED[what]
     ours, theirs = load(text)
     assert place in ours and "hint: " in ours
@@ -116,5 +116,5 @@ def test_a_type_that_cannot_be_is_refused_where_it_is_declared(what, load):
 
 
 @pytest.mark.parametrize("what", TAKEN)
-def test_what_onnx_runtime_takes_is_taken(what, load):
+def test_models_that_onnx_runtime_accepts_are_accepted(what, load):
     assert load(TAKEN[what]) == ("", "")

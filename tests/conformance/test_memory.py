@@ -1,6 +1,6 @@
-"""Most of onnx's backend cases under valgrind: no operator reads or writes memory that is not its own, or decides on values
-that nobody wrote. AddressSanitizer, which sees the stack too, goes over all of them in `make check-all`: a build of its own
-would take `make test` another ten minutes.
+"""Most of onnx's backend cases under valgrind: no operator accesses memory out of bounds or branches on uninitialized values.
+AddressSanitizer, which checks the stack, too, runs all cases in `make check-all`: its separate build would add ten minutes to
+`make test`.
 """
 import os
 import pathlib
@@ -10,12 +10,12 @@ import onnx
 from support import backend
 
 PROGRAM = pathlib.Path(os.environ.get("ANYBIT_BUILD", "build/release")) / "bin/anybit"
-# Input values are random, so all inputs must be numbers of a network or flags: other types hold shapes, indices and axes.
+# Inputs are random. Inputs of other types are shapes, indices or axes, which must be valid.
 NUMBERS = {onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16, onnx.TensorProto.DOUBLE,
            onnx.TensorProto.INT8, onnx.TensorProto.UINT8, onnx.TensorProto.BOOL}
-# Numbers that must be within bounds: scales, ratios, thresholds.
+# Operators with inputs that must be within bounds: scales, ratios, thresholds.
 BOUNDED = {"Resize", "Upsample", "Dropout", "NonMaxSuppression", "OneHot"}
-FEWEST = 900  # a mistake in the choice would leave too few
+FEWEST = 900  # guards the selection of cases
 
 
 def takes_any_numbers(case):
@@ -24,7 +24,7 @@ def takes_any_numbers(case):
     return not operators & BOUNDED and all(one.type.tensor_type.elem_type in NUMBERS for one in model.graph.input)
 
 
-def test_no_case_uses_memory_that_is_not_its_own():
+def test_no_case_accesses_memory_out_of_bounds():
     excused = backend.exceptions()
     models = [str(pathlib.Path(case.model_dir) / "model.onnx") for name, case in sorted(backend.cases().items())
               if name not in excused and takes_any_numbers(case)]
@@ -34,8 +34,8 @@ def test_no_case_uses_memory_that_is_not_its_own():
     assert done.returncode == 0, done.stderr[:6000]
 
 
-def test_a_mistake_would_be_seen(tmp_path):
-    """A program that reads behind its memory ends with valgrind's code."""
+def test_valgrind_detects_an_access_out_of_bounds(tmp_path):
+    """A program that reads past the end of its buffer exits with valgrind's error code."""
     source, program = tmp_path / "bad.c", tmp_path / "bad"
     source.write_text("#include <stdlib.h>\nint main(int n, char** v) { (void)v; char* p = malloc(8); return p[8 * n] == 77; }\n")
     subprocess.run(["cc", "-O0", "-o", program, source], check=True)

@@ -1,6 +1,6 @@
 """Load and save loses nothing: what the onnx package reads from our file equals what it reads from the original.
 
-The files: all of the onnx package's backend test data, real models, and models that say everything ONNX can say.
+The files: all of the onnx package's backend test data, real models, and models that use every feature of ONNX.
 """
 
 import os
@@ -36,7 +36,7 @@ def canonical(message):
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder in memory where the system has one: flushing thousands of files to a disk takes its time."""
+    """A folder in memory if the system has one: flushing thousands of files to a disk is slow."""
     memory = Path("/dev/shm")
     if not os.access(memory, os.W_OK):
         yield tmp_path
@@ -65,7 +65,7 @@ def tensors_of(graph):
 
 
 def canonical_data(message):
-    """As canonical(), but blind to whether a tensor's data was raw, typed or external."""
+    """As canonical(), but ignores whether a tensor's data is raw, typed or external."""
     for tensor in tensors_of(message.graph):
         if tensor.data_type != onnx.TensorProto.STRING:
             as_raw = numpy_helper.from_array(numpy_helper.to_array(tensor))
@@ -75,7 +75,7 @@ def canonical_data(message):
     return canonical(message)
 
 
-def test_the_files_to_try_are_there():
+def test_the_files_exist():
     assert len(BACKEND) > 1800
     assert len(REAL) >= 4
 
@@ -93,7 +93,7 @@ def test_real_models_survive(roundtrip, tmp_path):
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_everything_onnx_can_say_survives(roundtrip, tmp_path, name):
+def test_every_feature_of_onnx_survives(roundtrip, tmp_path, name):
     source, target = tmp_path / "in.onnx", tmp_path / "out.onnx"
     source.write_bytes(MADE[name]().SerializeToString())
     roundtrip([(source, target)])
@@ -103,14 +103,14 @@ def test_everything_onnx_can_say_survives(roundtrip, tmp_path, name):
     assert again.read_bytes() == target.read_bytes(), "the same model must give the same bytes"
 
 
-def test_data_moved_out_of_every_model_is_the_same_data(roundtrip, folder):
+def test_data_moved_to_an_external_file_is_unchanged(roundtrip, folder):
     pairs = numbered(BACKEND + REAL, folder)
     roundtrip(pairs, "--external=always", "--threshold=1")
     assert any(folder.glob("*.data"))
     assert differing(pairs, canonical_data) == []
 
 
-def test_data_moved_back_in_is_the_same_data(roundtrip, tmp_path):
+def test_data_moved_back_into_the_model_is_unchanged(roundtrip, tmp_path):
     outside = [(source, tmp_path / f"{source.stem}.out.onnx") for source in REAL]
     roundtrip(outside, "--external=always")
     inside = [(middle, tmp_path / f"{middle.stem}.in.onnx") for _, middle in outside]
@@ -135,7 +135,7 @@ def test_external_data_that_the_onnx_package_wrote_survives(roundtrip, tmp_path,
     assert canonical(read) == expected
 
 
-def test_a_model_replaced_in_place_is_the_same_model(roundtrip, tmp_path):
+def test_a_model_saved_over_itself_is_unchanged(roundtrip, tmp_path):
     source = REAL[0]
     target = tmp_path / "m.onnx"
     roundtrip([(source, target), (target, target)], "--external=always")

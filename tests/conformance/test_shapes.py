@@ -1,5 +1,5 @@
-"""Inferred types and shapes against those that the onnx package's test models declare, and multiply-accumulates
-against shapes that ONNX Runtime has when it runs the model."""
+"""Inferred types and shapes against those that the onnx package's test models declare; multiply-accumulates (MACs)
+against the shapes of a run in ONNX Runtime."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,7 +20,7 @@ NAMES[onnx.TensorProto.STRING] = "string"
 
 
 def without_hints(path: Path, folder: Path) -> Path:
-    """The model without the shapes of values inside it, which anybit would otherwise believe."""
+    """The model without value_info, which anybit would otherwise trust."""
     model = onnx.load(path, load_external_data=False)
     if not model.graph.value_info:
         return path
@@ -41,7 +41,7 @@ def declared_outputs(path: Path):
 
 @pytest.fixture(scope="module")
 def inferred(tool, tmp_path_factory):
-    """{model: what anybit says of it}"""
+    """{model: the output of `anybit inspect --json`}"""
     folder = tmp_path_factory.mktemp("shapes")
     with ThreadPoolExecutor(2) as pool:
         said = pool.map(lambda path: inspect(tool("anybit"), without_hints(path, folder)), NODE_MODELS)
@@ -60,7 +60,7 @@ def known_models(inferred):
     return {path: said for path, said in inferred.items() if all(op["known"] for op in said["operators"])}
 
 
-def test_what_is_inferred_agrees_with_what_is_declared(inferred):
+def test_inferred_types_and_shapes_agree_with_declared_ones(inferred):
     wrong = []
     for path, said in inferred.items():
         for name, element, shape in declared_outputs(path):
@@ -89,7 +89,7 @@ def test_most_models_have_only_known_operators(inferred):
     assert len(known_models(inferred)) > 0.85 * len(inferred), f"not known: {unknown}"
 
 
-def test_types_and_shapes_are_nearly_always_found(inferred):
+def test_types_and_shapes_are_nearly_always_inferred(inferred):
     total = typed = ranked = fixed = 0
     for path, said in known_models(inferred).items():
         for name, _, _ in declared_outputs(path):
@@ -100,12 +100,12 @@ def test_types_and_shapes_are_nearly_always_found(inferred):
             typed += output["element_type"] != ""
             ranked += output["shape"] is not None
             fixed += output["shape"] is not None and all(isinstance(size, int) for size in output["shape"])
-    # Some test models take the target shape as an input, so that nobody can know it beforehand.
+    # Some test models take the target shape as an input, so it is unknown before the run.
     assert typed > 0.97 * total and ranked > 0.9 * total and fixed > 0.8 * total, (total, typed, ranked, fixed)
 
 
 def shapes_when_run(model: onnx.ModelProto, feeds: dict) -> dict:
-    """The shape of every value of the model's own graph, as ONNX Runtime has it."""
+    """The shape of every value of the main graph, from a run in ONNX Runtime."""
     names = {name for node in model.graph.node for name in [*node.input, *node.output] if name}
     shapes = {t.name: list(t.dims) for t in model.graph.initializer} | {n: list(x.shape) for n, x in feeds.items()}
     wanted = sorted(names - set(shapes) - {i.name for i in model.graph.input})
@@ -152,7 +152,7 @@ def compare_with_a_run(program, path, feeds):
 
 
 @pytest.mark.parametrize("path", LIGHT, ids=lambda path: path.stem)
-def test_a_networks_work_is_what_its_run_shows(path, tool):
+def test_macs_of_a_network_match_a_run(path, tool):
     graph = onnx.load(path).graph
     constants = {tensor.name for tensor in graph.initializer}
     feeds = {i.name: np.zeros([d.dim_value for d in i.type.tensor_type.shape.dim], np.float32)
@@ -163,13 +163,13 @@ def test_a_networks_work_is_what_its_run_shows(path, tool):
 @pytest.mark.parametrize("name, shape", [("ch_PP-OCRv4_det_infer", (1, 3, 160, 224)),
                                          ("ch_PP-OCRv4_rec_infer", (2, 3, 48, 320)),
                                          ("ch_ppocr_mobile_v2.0_cls_infer", (1, 3, 48, 192))])
-def test_a_real_models_work_is_what_its_run_shows(name, shape, tool):
+def test_macs_of_a_real_model_match_a_run(name, shape, tool):
     said = compare_with_a_run(tool("anybit"), ROOT / f"build/models/{name}.onnx", {"x": np.zeros(shape, np.float32)})
     assert said["macs"]["unknown_shape_nodes"] == 0
 
 
 def test_the_branches_of_a_real_model_are_counted_once(tool):
-    """Silero VAD chooses by the sample rate between two networks; 512 samples are a window of the one for 16 kHz."""
+    """Silero VAD selects one of two networks by the sample rate; 512 samples are a window of the 16 kHz network."""
     path = ROOT / "build/models/silero_vad_v5.onnx"
     said = inspect(tool("anybit"), path, "--input-shape=input=1,512", "--input-shape=state=2,1,128")
     spectrum = 258 * 3 * 256  # 512 samples and 64 of padding, windows of 256, steps of 128
@@ -178,5 +178,5 @@ def test_the_branches_of_a_real_model_are_counted_once(tool):
     assert said["macs"]["unknown_nodes"] == 0
     assert said["macs"]["total"] == spectrum + encoder + decoder
     assert said["node_count"] == len(nodes_of(onnx.load(path)))
-    # The network for 8 kHz cannot take them, and that is said.
+    # The network for 8 kHz does not accept this window, and `inspect` reports it.
     assert said["problems"] and all("else_branch" in problem["place"] for problem in said["problems"])

@@ -1,4 +1,4 @@
-"""Every example of README.md and docs/ runs, and gives what it shows."""
+"""Every example of README.md and docs/ runs and gives the output that it shows."""
 
 import re
 
@@ -17,7 +17,7 @@ def runner(build, tmp_path):
 
 @pytest.fixture(scope="module")
 def shared(build, tmp_path_factory):
-    """One folder for the examples below, which are no document's."""
+    """One folder for the examples below, which belong to no document."""
     folder = tmp_path_factory.mktemp("shared")
     furnish(folder, build)
     return Runner(build, folder)
@@ -33,14 +33,14 @@ def test_the_examples_of_a_document_run(document, runner):
 
 
 def headings(document):
-    """Where links may lead to, by the rules of GitHub."""
+    """The anchors of the headings, by GitHub's rules."""
     text = re.sub(r"^```.*?^```", "", document.read_text(), flags=re.M | re.S)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in re.findall(r"^#+ (.*)$", text, re.M)}
 
 
 @pytest.mark.parametrize("document", sorted(str(path.relative_to(ROOT)) for pattern in ("*.md", "docs/*.md", "examples/*/*.md")
                                             for path in ROOT.glob(pattern)))
-def test_links_lead_somewhere(document):
+def test_links_resolve(document):
     for link in re.findall(r"\]\(([^)\s]+)\)", (ROOT / document).read_text()):
         path, _, place = link.partition("#")
         if "://" in link:
@@ -69,7 +69,7 @@ def test_every_preset_and_target_is_in_its_document():
         assert target.name.split("-")[0] in text and target.recipe in text, target.name
 
 
-def test_what_is_not_run_says_why(capsys):
+def test_examples_that_are_not_run_state_a_reason(capsys):
     kept = [f"{document}, line {block.line}: {block.not_run}" for document in DOCUMENTS
             for block in blocks_of((ROOT / document).read_text()) if block.not_run]
     with capsys.disabled():
@@ -121,7 +121,7 @@ def test_blocks_have_their_language_line_and_notes():
     ("    anybit formats\n", "indented command"),
     ("    $ ls\n", "indented command"),
 ])
-def test_a_document_that_breaks_the_rules_is_refused(text, complaint):
+def test_a_document_that_breaks_the_rules_is_rejected(text, complaint):
     with pytest.raises(Bad, match=complaint):
         blocks_of(text)
 
@@ -148,7 +148,7 @@ def test_a_document_that_breaks_the_rules_is_refused(text, complaint):
     ("```sh\necho 'void net_run(float *out0);' > net.h\n```\n```c\nvoid net_run(const float *in0, float *out0);\n```",
      "conflicting types"),
 ])
-def test_an_example_that_does_not_hold_fails(text, complaint, shared):
+def test_a_wrong_example_fails(text, complaint, shared):
     with pytest.raises(Bad, match=rf"(?s)^made up, line \d+: .*{complaint}"):
         shared.document(text, "made up")
 
@@ -181,5 +181,5 @@ def test_shown_output_is_compared_line_by_line(shown, vary, fits):
 
 @pytest.mark.parametrize("shown, fits", [("top-1 99.50 %", True), ("top-1 99.40 %", True), ("top-1 98.95 %", False),
                                          ("top-1 99.50", False)])
-def test_percents_are_compared_more_closely(shown, fits):
+def test_percentages_are_compared_more_closely(shown, fits):
     assert (missing([shown], ["top-1 99.50 %"], numbers_vary=False) is None) == fits

@@ -1,7 +1,7 @@
-"""Every figure that README.md shows stands in the row of the document that it links to; README.md stays short.
+"""Every figure in README.md is in a row of the document that it links to; README.md stays short.
 
-A row of its table under "Measured" has five cells: text; the key of the document's row (its cells that name it, separated by
-commas, and after a semicolon the key of the row that it is compared with); anybit's figures; the figures compared with; a link.
+A row of its table under "Measured" has five cells: text; the key of the document's row (the cells that name it, separated by
+commas, and after a semicolon the key of the row that it is compared with); anybit's figures; the figures of the comparison; a link.
 """
 
 import re
@@ -67,7 +67,7 @@ def test_every_figure_of_the_readme_is_in_the_document_that_its_row_links_to():
     assert wrong_rows(readme, read) == []
 
 
-def test_every_measured_row_of_the_readme_tells_how_to_measure_it():
+def test_every_measured_row_of_the_readme_names_its_make_target():
     targets = set(re.findall(r"^([a-z-]+):.*##", read("Makefile"), re.M))
     for *_, link in measured_rows(read("README.md")):
         made = re.search(r"`make ([a-z-]+)`", link)

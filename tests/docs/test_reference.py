@@ -1,4 +1,4 @@
-"""The API reference is written without a warning, and has what the headers and the package declare."""
+"""The API reference builds without a warning, and contains the declarations of the headers and the package."""
 import re
 import subprocess
 
@@ -14,7 +14,7 @@ def reference(build, tmp_path_factory):
     return folder
 
 
-def test_functions_of_the_headers_are_in_it(reference):
+def test_the_reference_contains_the_functions_of_the_headers(reference):
     pages = "".join(page.read_text() for page in (reference / "cpp").rglob("*.html"))
     text = "".join(path.read_text() for path in sorted((ROOT / "include" / "anybit").glob("*.hpp")))
     functions = set(re.findall(r"^ANYBIT_API [\w:<>, ]+ (\w+)\(", text, re.M)) | set(re.findall(r"(anybit_\w+)\(", (ROOT / "include/anybit/anybit.h").read_text()))
@@ -29,7 +29,7 @@ def test_comments_become_descriptions(reference):
     assert re.search(r"0: one for each core|0: one per core|one thread per core", header)
 
 
-def test_public_names_of_the_package_are_in_it(reference):
+def test_the_reference_contains_the_public_names_of_the_package(reference):
     page = (reference / "python" / "anybit.html").read_text()
     for name in ("load", "quantize", "compare", "Session", "Quantizer", "Ranges", "formats"):
         assert f'id="{name}"' in page, name

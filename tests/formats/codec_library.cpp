@@ -60,7 +60,7 @@ const char* codec_names() {
   return all.c_str();
 }
 
-// Null on error: codec_error() tells.
+// Null on error; codec_error() has the message.
 void* codec_make(const char* name, const char* parameters) {
   auto result = formats::make(name, parse(parameters));
   if (!result.ok()) {
@@ -74,7 +74,7 @@ void codec_free(void* handle) { delete static_cast<std::shared_ptr<const formats
 int codec_bits(void* handle) { return codec(handle).bits(); }
 int codec_words(void* handle, std::int64_t size) { return codec(handle).words(size); }
 
-// One group: words are filled in, per-tensor ones from the same values.
+// Chooses the words (scale, exponent, …) of one group; the per-tensor words come from the same values.
 void codec_choose(void* handle, const float* values, std::size_t n, std::uint32_t* words) {
   const formats::Words view{words,
                             static_cast<std::size_t>(codec(handle).words(static_cast<std::int64_t>(n)))};
@@ -83,7 +83,7 @@ void codec_choose(void* handle, const float* values, std::size_t n, std::uint32_
   codec(handle).settle(view, static_cast<std::int64_t>(view.size()));
 }
 
-// With the per-tensor words given.
+// As codec_choose, but the caller has filled in the per-tensor words.
 void codec_choose_group(void* handle, const float* values, std::size_t n, std::uint32_t* words) {
   codec(handle).choose({values, n},
                        {words, static_cast<std::size_t>(codec(handle).words(static_cast<std::int64_t>(n)))});

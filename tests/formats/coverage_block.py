@@ -1,5 +1,5 @@
-"""Where each block format is proven, against reference_block.py in rational arithmetic; the six of OCP MX are also
-compared with public implementations, in test_mx_second_opinions.py."""
+"""Block formats, each with the test that compares it with the exact reference (reference_block.py, rational arithmetic).
+test_mx_second_opinions.py also compares the six OCP MX formats with public implementations."""
 
 from support import reference_block
 

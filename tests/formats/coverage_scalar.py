@@ -1,4 +1,4 @@
-"""How each format without blocks is proven."""
+"""Scalar formats, each with the test that compares it with a peer or with the exact reference."""
 
 from support import peers, scalar_cases
 

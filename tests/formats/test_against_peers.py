@@ -36,7 +36,7 @@ def assert_agree(name, x, ours, theirs, values):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_every_code_means_what_the_peer_says(case):
+def test_every_code_decodes_to_the_value_of_the_peer(case):
     dtype, make = CASES[case]
     codec = make()
     ours = codec.decode(np.arange(1 << codec.bits))
@@ -46,7 +46,7 @@ def test_every_code_means_what_the_peer_says(case):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_every_edge_gets_the_code_that_the_peer_gives(case):
+def test_every_edge_encodes_as_in_the_peer(case):
     dtype, make = CASES[case]
     codec = make()
     values = peers.values_of(dtype, codec.bits)
@@ -55,7 +55,7 @@ def test_every_edge_gets_the_code_that_the_peer_gives(case):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_random_numbers_get_the_code_that_the_peer_gives(case, rng):
+def test_random_numbers_encode_as_in_the_peer(case, rng):
     dtype, make = CASES[case]
     codec = make()
     x = random_bits(rng)
@@ -63,7 +63,7 @@ def test_random_numbers_get_the_code_that_the_peer_gives(case, rng):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_nan_becomes_nan_where_there_is_one_and_zero_elsewhere(case):
+def test_nan_becomes_nan_if_the_format_has_one_and_zero_otherwise(case):
     _, make = CASES[case]
     codec = make()
     x = np.array([0x7FC00000, 0xFFC00000, 0x7F800001, 0x7FFFFFFF], np.uint32).view(np.float32)
@@ -88,7 +88,7 @@ def test_gfloat_agrees_on_every_code_and_edge(name):
     assert wrong.size == 0, [(x[i], ours[i], rounded[i]) for i in wrong[:5]]
 
 
-def test_e8m0_takes_the_nearest_power_among_subnormals_as_gfloat_does():
+def test_e8m0_rounds_subnormals_to_the_nearest_power_of_two_as_gfloat_does():
     info = gfloat.formats.format_info_ocp_e8m0
     x = (2.0**-127 * np.linspace(1, 2, 257)[:-1]).astype(np.float32)
     x = x[x != np.float32(1.5 * 2.0**-127)]  # the tie: gfloat looks at the code's parity, ml_dtypes at the significand's

@@ -1,4 +1,4 @@
-"""Block formats against the exact reference: words, codes and values, bit for bit."""
+"""Block formats against the exact reference: words (scales, exponents), codes and values, bit for bit."""
 
 import itertools
 import os
@@ -67,7 +67,7 @@ def test_mx_agrees_in_every_rounding_mode_and_policy(rng, name, scale_rule):
 
 @pytest.mark.parametrize("profile", list(reference.PROFILES))
 @pytest.mark.parametrize("name", MX)
-def test_mx_profiles_set_what_is_not_given(rng, name, profile):
+def test_mx_profiles_set_the_options_that_are_not_given(rng, name, profile):
     for given in [{}, {"scale_rule": "even"}, {"rounding_mode": 2}, {"nonfinite": "block"}, {"scale_overflow": "clamp"},
                   {"symmetric": False}, {"rounding_applies_to_all": False}]:
         codec, expected = Codec(name, profile=profile, **given), reference.Mx(name, profile=profile, **given)
@@ -144,7 +144,7 @@ def test_nvfp4_agrees_with_a_scale_of_a_larger_tensor(rng):
 
 
 @pytest.mark.parametrize("name", [n for n in reference.ALL if not n.startswith("mx") or n in ("mx9", "mx6", "mx4")])
-def test_every_code_decodes_at_every_word(rng, name):
+def test_every_code_decodes_with_every_word(rng, name):
     codec, expected = Codec(name), reference.ALL[name]()
     codes = list(range(2**codec.bits)) * 2
     for kind, x in block_data.blocks(rng, 20):
@@ -154,7 +154,7 @@ def test_every_code_decodes_at_every_word(rng, name):
 
 
 @pytest.mark.parametrize("name", list(reference.ALL))
-def test_quantizing_twice_with_the_words_kept_changes_nothing(rng, name):
+def test_quantization_with_fixed_words_is_idempotent(rng, name):
     codec = Codec(name)
     for kind, x in block_data.blocks(rng, 200):
         words = codec.choose(x)
@@ -164,7 +164,7 @@ def test_quantizing_twice_with_the_words_kept_changes_nothing(rng, name):
 
 
 @pytest.mark.parametrize("name", [n for n in reference.ALL if n not in ("mx9", "mx6", "mx4")])
-def test_quantization_is_monotone_with_the_words_kept(rng, name):
+def test_quantization_with_fixed_words_is_monotone(rng, name):
     codec = Codec(name)
     for kind, x in block_data.blocks(rng, 200):
         x = x[np.isfinite(x)]
@@ -198,7 +198,7 @@ def test_every_value_lies_in_the_range_of_its_words(rng, name):
 
 
 @pytest.mark.parametrize("name", list(reference.ALL))
-def test_a_range_gives_the_words_of_its_ends(rng, name):
+def test_a_range_gives_the_words_of_its_bounds(rng, name):
     codec, expected = Codec(name), reference.ALL[name]()
     for _ in range(100):
         low, high = block_data.FINITE["bits"](rng, 2)

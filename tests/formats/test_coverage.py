@@ -1,4 +1,4 @@
-"""No format without proof: each is compared with a peer or with an exact reference. coverage_*.py say how."""
+"""Every format is compared with another implementation (a peer) or with an exact reference; coverage_*.py name the test."""
 
 import importlib
 from pathlib import Path
@@ -18,5 +18,5 @@ def test_a_format_is_compared_with_a_peer_or_a_reference(name):
     assert (HERE / COVERED[name]).is_file()
 
 
-def test_nothing_is_said_to_be_proven_that_does_not_exist():
+def test_coverage_lists_only_formats_that_exist():
     assert set(COVERED) <= set(names())

@@ -1,4 +1,4 @@
-"""All 2^32 float32 numbers through the formats of 8 bits and less, beside ml_dtypes. `make test-exhaustive`."""
+"""All 2^32 float32 numbers through the formats of 8 bits and less, compared with ml_dtypes. `make test-exhaustive`."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ CASES = [name for name in peers.DTYPES if np.dtype(peers.DTYPES[name]).itemsize 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", CASES)
-def test_every_float_gets_the_code_that_the_peer_gives(name):
+def test_every_float_encodes_as_in_the_peer(name):
     codec = Codec(name, saturate=False)
     values = peers.values_of(peers.DTYPES[name], codec.bits)
     for start in range(0, 1 << 32, CHUNK):

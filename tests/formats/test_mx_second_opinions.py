@@ -1,4 +1,4 @@
-"""The OCP MX formats against two public implementations that share nothing with this one: gfloat and ml_dtypes."""
+"""The OCP MX formats against two public implementations that share no code with anybit: gfloat and ml_dtypes."""
 
 import os
 
@@ -37,7 +37,7 @@ def gfloat_format(name):
 
 
 @pytest.mark.parametrize("name", MX)
-def test_codes_decode_as_gfloat_says_at_every_scale(name):
+def test_codes_decode_as_in_gfloat_at_every_scale(name):
     codec = Codec(name)
     codes = list(range(2**codec.bits))
     for scale in range(0, 256, 3):
@@ -49,7 +49,7 @@ def test_codes_decode_as_gfloat_says_at_every_scale(name):
 
 
 @pytest.mark.parametrize("name", MX)
-def test_blocks_become_what_gfloat_makes_of_them(rng, name):
+def test_blocks_quantize_as_in_gfloat(rng, name):
     codec, theirs_format = Codec(name), gfloat_format(name)
     for kind, block in block_data.FINITE.items():
         for _ in range(12):
@@ -63,7 +63,7 @@ def test_blocks_become_what_gfloat_makes_of_them(rng, name):
 
 
 @pytest.mark.parametrize("name", list(DTYPES))
-def test_elements_are_those_of_ml_dtypes(rng, name):
+def test_elements_encode_and_decode_as_in_ml_dtypes(rng, name):
     codec, dtype = Codec(name), DTYPES[name]
     largest = float(ml_dtypes.finfo(dtype).max)
     for exponent in (-20, 0, 7):

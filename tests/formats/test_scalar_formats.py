@@ -1,4 +1,4 @@
-"""Formats without blocks against the exact reference: words, codes and values, bit for bit."""
+"""Scalar formats against the exact reference: words (scale, zero point), codes and values, bit for bit."""
 
 import math
 import os
@@ -67,7 +67,7 @@ def test_codes_and_values_are_those_of_the_exact_reference(case, rng):
 
 
 def groups(rng):
-    """Groups of values of every kind that a scale could be chosen wrongly for."""
+    """Groups of values of every kind that may lead to a wrong scale."""
     normal = rng.standard_normal(37)
     yield "one", [0.7]
     yield "normal", normal
@@ -80,7 +80,7 @@ def groups(rng):
     yield "one negative", [-1.0]
     yield "symmetric", [-1.0, 1.0]
     yield "outlier", [*normal, 1000.0]
-    yield "whole", rng.integers(-9, 9, 30)
+    yield "integers", rng.integers(-9, 9, 30)
     yield "power of two", [2.0 ** int(rng.integers(-100, 100))]
     yield "above a power", peers.with_neighbours([2.0 ** int(rng.integers(-60, 60))])
     yield "tiny", normal * 1e-38
@@ -90,12 +90,12 @@ def groups(rng):
     yield "largest", [LARGEST, -LARGEST]
     yield "largest one", [LARGEST]
     yield "lowest one", [-LARGEST, 1.0]
-    yield "not finite", [*normal, math.nan, math.inf, -math.inf]
-    yield "nothing finite", [math.nan, math.inf, -math.inf]
+    yield "with NaN and infinity", [*normal, math.nan, math.inf, -math.inf]
+    yield "only NaN and infinity", [math.nan, math.inf, -math.inf]
 
 
 def points_around(values):
-    """Some values of the format with their midpoints, all with their neighbours."""
+    """The given finite values and their midpoints, each with its neighbouring floats."""
     finite = np.unique(values[np.isfinite(values)].astype(np.float64))
     with np.errstate(over="ignore"):
         middles = ((finite[1:] + finite[:-1]) / 2).astype(np.float32)
@@ -140,7 +140,7 @@ def test_a_range_gives_the_same_words_as_data_with_that_range(case, rng):
 
 
 @pytest.mark.parametrize("low, high", [(1, -1), (math.nan, 1), (0, math.inf)])
-def test_what_is_no_range_is_refused(low, high):
+def test_an_invalid_range_is_rejected(low, high):
     with pytest.raises(ValueError, match="invalid range"):
         Codec("int8").choose_from_range(low, high)
 
@@ -150,7 +150,7 @@ def squared_error(x, q):
 
 
 def greedy(x, levels):
-    """The gammas of plain residual binarization."""
+    """The scales (gammas) of greedy residual binarization."""
     residual, gammas = [float(v) for v in x], []
     for _ in range(levels):
         gamma = sum(abs(r) for r in residual) / len(residual)
@@ -160,7 +160,7 @@ def greedy(x, levels):
 
 
 @pytest.mark.parametrize("levels", range(1, 9))
-def test_gammas_that_are_found_are_positive_descending_and_no_worse_than_greedy_ones(levels, rng):
+def test_chosen_gammas_are_positive_descending_and_no_worse_than_greedy_ones(levels, rng):
     codec = Codec("binary_residual", levels=levels)
     for kind, group in groups(rng):
         x = np.asarray(group, np.float64).astype(np.float32)
@@ -175,7 +175,7 @@ def test_gammas_that_are_found_are_positive_descending_and_no_worse_than_greedy_
         assert squared_error(x, codec.quantize(x, words)) <= squared_error(x, plain) * (1 + reference.Fraction(1, 10**6)), kind
 
 
-def test_least_squares_finds_gammas_that_the_data_was_made_of(rng):
+def test_least_squares_recovers_the_gammas_that_generated_the_data(rng):
     true = np.array([1.0, 0.5, 0.125], np.float32)
     signs = rng.choice([-1, 1], (400, 3))
     x = (signs * true).sum(axis=1).astype(np.float32)
@@ -185,18 +185,18 @@ def test_least_squares_finds_gammas_that_the_data_was_made_of(rng):
     assert np.allclose(codec.quantize(x, words), x, rtol=1e-5)
 
 
-def test_clipping_comes_before_the_gammas_are_found():
+def test_clipping_precedes_the_choice_of_gammas():
     clipped = Codec("binary_residual", levels=2, clip=True)
     x = np.array([0.25, -0.5, 5.0, -math.inf, 0.75], np.float32)
     assert clipped.choose(x).tolist() == Codec("binary_residual", levels=2).choose(np.clip(x, -1, 1)).tolist()
 
 
-def test_the_float_nearest_to_the_root_of_two_lies_below_it():
+def test_log_rounds_the_float_just_below_the_root_of_two_down():
     x = np.array([0x3FB504F3, 0x3FB504F4], np.uint32).view(np.float32)
     assert Codec("log").quantize(x).tolist() == [1.0, 2.0]
 
 
-def test_a_draw_just_below_zero_is_not_decided_by_a_rounding():
+def test_stochastic_rounding_just_below_zero_is_exact():
     noise = np.array([2**32 - 1], np.uint32)
     assert Codec("fixed", frac=0).quantize([-(2.0**-32) * (1 - 2.0**-24)], None, "stochastic", noise)[0] == 0
     assert Codec("fixed", frac=0).quantize([-(2.0**-32)], None, "stochastic", noise)[0] == -1
@@ -206,7 +206,7 @@ HALF_MODES = ["half_even", "half_away", "half_up"]
 
 
 @pytest.mark.parametrize("case", [c for c in ELEMENTWISE if not c.startswith(("log", "binary"))])
-def test_quantizing_twice_changes_nothing_and_order_is_kept(case, rng):
+def test_quantization_is_idempotent_and_monotone(case, rng):
     name, parameters, _ = ELEMENTWISE[case]
     codec = Codec(name, **(parameters | ({"saturate": True} if "saturate" in parameters else {})))
     x = np.sort(rng.integers(0, 2**32, 3000, dtype=np.uint64).astype(np.uint32).view(np.float32))

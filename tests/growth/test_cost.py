@@ -1,4 +1,5 @@
-"""Small files that stand for much work: what is done before a model runs is bounded by bytes, elements and nodes."""
+"""Small files that cause much work: the work before a model runs (folding, inlining, inference, generation) has limits on
+bytes, elements and nodes."""
 import os
 import pathlib
 import resource
@@ -11,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 PROGRAM = pathlib.Path(os.environ.get("ANYBIT_BUILD", "build/release")) / "bin/anybit"
 CPU_SECONDS = 10
-MEMORY = 1200 * 2**20  # the limit of bytes made is 256 MB; constants, copies and the program come on top
+MEMORY = 1200 * 2**20  # --max-work-bytes is 256 MB by default; constants, copies and the program come on top
 OPSET = 17
 
 
@@ -20,7 +21,7 @@ def value(name, dims=(1,), kind=TensorProto.FLOAT):
 
 
 def model(nodes, constants=(), functions=(), sparse=(), output=None):
-    """The nodes' result `k`, of constants alone, is added to an input."""
+    """A model whose nodes compute `k` from constants; the maximum of `k` is added to an input."""
     nodes = [*nodes, helper.make_node("ReduceMax", ["k"], ["t"], keepdims=0), helper.make_node("Add", ["x", "t"], ["y"])]
     constants = [numpy_helper.from_array(np.asarray(array), name) for name, array in constants]
     graph = helper.make_graph(nodes, "g", [value("x")], [value("y")], constants, sparse_initializer=list(sparse))
@@ -62,20 +63,20 @@ def counted():
 
 
 def multiplied():
-    """Few bytes go in and come out, but the multiplications between them are many."""
+    """Small inputs and outputs, but many multiplications in between."""
     nodes = [helper.make_node("Expand", ["c", "n"], ["a"]), helper.make_node("Einsum", ["a", "a"], ["k"], equation="ij,kl->ik")]
     return model(nodes, [("c", np.float32([1])), ("n", np.int64([4000, 4000]))])
 
 
 def many_copies():
-    """Each is small enough by itself."""
+    """Each copy alone is within the limit."""
     nodes = [helper.make_node("Expand", ["c", "n"], [f"e{i}"]) for i in range(500)]
     return model(nodes + [helper.make_node("Max", [f"e{i}" for i in range(500)], ["k"])],
                  [("c", np.float32([1])), ("n", np.int64([2**22]))])
 
 
 def calling(levels=40):
-    """Functions that call others twice: 2^levels nodes."""
+    """Functions that each call the next one twice: 2^levels nodes."""
     functions = [helper.make_function("f", f"F{i}", ["a"], ["b"],
                                       [helper.make_node(f"F{i + 1}", ["a"], ["t"], domain="f"),
                                        helper.make_node(f"F{i + 1}", ["t"], ["b"], domain="f")],
@@ -102,7 +103,7 @@ COMMANDS = {
 
 
 def watched(command):
-    """The exit code and what was said, within bounds of processor time and memory."""
+    """Exit code and output of a command that runs with limits on CPU time and memory."""
     def limit():
         resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS + 1))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
@@ -111,7 +112,7 @@ def watched(command):
 
 
 @pytest.mark.parametrize("made", HOSTILE, ids=lambda one: one.__name__)
-def test_what_small_files_cost_is_bounded(made, tmp_path):
+def test_small_files_cause_bounded_work(made, tmp_path):
     path = tmp_path / "m.onnx"
     onnx.save(made(), path)
     assert path.stat().st_size < 2**16
@@ -121,7 +122,7 @@ def test_what_small_files_cost_is_bounded(made, tmp_path):
         assert "memory" not in said, f"{name}: {said}"
 
 
-def test_a_remark_tells_what_was_left_and_how_to_raise_the_limit(tmp_path):
+def test_a_remark_names_the_node_that_is_not_folded_and_the_limit_to_raise(tmp_path):
     path, out = tmp_path / "m.onnx", tmp_path / "o.onnx"
     constants = [(f"k{i}", np.ones(1000, np.float32)) for i in range(40)]
     nodes = [helper.make_node("Neg", ["k0"], ["a0"])] + \
@@ -137,7 +138,7 @@ def test_a_remark_tells_what_was_left_and_how_to_raise_the_limit(tmp_path):
     assert "Einsum" in [one.op_type for one in onnx.load(out).graph.node]
 
 
-def test_functions_that_stand_for_too_many_nodes_are_refused_by_name_of_the_limit(tmp_path):
+def test_functions_that_expand_to_too_many_nodes_are_rejected_with_the_name_of_the_limit(tmp_path):
     path = tmp_path / "m.onnx"
     onnx.save(calling(18), path)
     for command in ("run {m}", "codegen {m} -t c-gen -o {m}.c"):
@@ -151,7 +152,7 @@ def test_functions_that_stand_for_too_many_nodes_are_refused_by_name_of_the_limi
     (helper.make_node("Resize", ["x", "", "s"], ["y"], mode="linear", antialias=1), [("s", np.float32([1e-9]))])],
     ids=["Pad", "Resize", "antialias"])
 def test_tables_of_generated_code_are_bounded(node, constants, tmp_path):
-    """Generated code looks up where an output comes from; how many there are is a number of the model."""
+    """Generated code looks up the source index of each output element; the model decides how long the table is."""
     length = 2**31 if node.attribute and any(one.name == "antialias" for one in node.attribute) else 4
     graph = helper.make_graph([node], "g", [value("x", (length,))], [value("y", None)],
                               [numpy_helper.from_array(np.asarray(array), name) for name, array in constants])

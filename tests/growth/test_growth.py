@@ -1,7 +1,7 @@
-"""Twice the nodes cost at most 2.3 times the instructions, counted by callgrind: no command has a part that grows with the
-square of a model. What a command costs for any model cancels out: differences between three sizes are compared.
+"""Twice the nodes cost at most 2.3 times the instructions, counted by callgrind: no part of a command grows
+with the square of the model. The fixed cost of a command cancels out: the test compares the differences between three sizes.
 
-A few shapes and commands by default; GROWTH=all goes over all of them (`make test-growth`).
+A few shapes and commands by default; GROWTH=all runs all of them (`make test-growth`).
 """
 import os
 import pathlib
@@ -12,14 +12,14 @@ import pytest
 from support import shapes
 
 PROGRAM = pathlib.Path(os.environ.get("ANYBIT_BUILD", "build/release")) / "bin/anybit"
-SMALLEST = 1100  # plans of memory try several orders for up to 1000 values
+SMALLEST = 1100  # the memory planner tries several orders for up to 1000 values
 MOST = 2.3
 QUICK = [("identity_chain", "prepare"), ("many_outputs", "prepare"), ("relu_fan", "codegen"), ("concat_chain", "inspect")]
 ALL = [(shape.__name__, command) for shape in shapes.SHAPES for command in shapes.COMMANDS]
 
 
 def instructions(command):
-    """Of one run. A model in which a recipe finds nothing ends with 2, and is looked at all the same."""
+    """Instructions of one run. Exit code 2 (the recipe matches nothing in the model) is accepted."""
     done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", PROGRAM, *command.split()],
                           capture_output=True, text=True)
     assert done.returncode in (0, 2), done.stderr[-2000:]

@@ -1,7 +1,7 @@
-"""What six fixed runs cost in instructions, counted by callgrind on one thread with the kernels for AVX2: none may grow by more than
-3 % unless instructions.json, which has what they cost before, changes in the same commit.
+"""Instruction counts of six fixed runs, measured by callgrind on one thread with the AVX2 kernels. None may grow by more than 3 %
+over instructions.json, unless that file changes in the same commit.
 
-    python tests/growth/test_instructions.py    # counts anew and writes instructions.json
+    python tests/growth/test_instructions.py    # measures again and writes instructions.json
 """
 import json
 import os
@@ -34,7 +34,7 @@ def command(name, folder):
 
 
 def made(folder):
-    """What the runs take: eight images, an int8 model."""
+    """Writes the inputs of the runs: eight images and an int8 model."""
     images = np.load(DIGITS / "test_images.npy").reshape(-1, 1, 28, 28)[:8].astype(np.float32) / 255
     (folder / "images").mkdir()
     for i, image in enumerate(images):
@@ -55,11 +55,11 @@ def folder(tmp_path_factory):
     return made(tmp_path_factory.mktemp("runs"))
 
 
-@pytest.mark.skipif("avx2" not in pathlib.Path("/proc/cpuinfo").read_text(), reason="counts are those of the kernels for AVX2")
+@pytest.mark.skipif("avx2" not in pathlib.Path("/proc/cpuinfo").read_text(), reason="the counts are for the AVX2 kernels")
 @pytest.mark.parametrize("name", RUNS)
-def test_no_run_costs_more_than_it_did(folder, name):
+def test_no_run_costs_more_than_recorded(folder, name):
     before, now = json.loads(RECORD.read_text())[name], instructions(name, folder)
-    assert now <= MOST * before, f"{now:,} instructions, {now / before:.3f} of {before:,}: make it cheaper, or count anew (see above)"
+    assert now <= MOST * before, f"{now:,} instructions, {now / before:.3f} of {before:,}: make it cheaper, or measure again (see the top of this file)"
 
 
 if __name__ == "__main__":

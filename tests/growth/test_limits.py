@@ -1,4 +1,4 @@
-"""Limits that are given reach all that a command does with a model: what is loaded, prepared, run and folded."""
+"""Limits from the command line hold for every step of a command: loading, preparation, folding and running."""
 import os
 import pathlib
 import subprocess
@@ -26,7 +26,7 @@ COMMANDS = {
     "run-device": "run {m} --quantize int8",
     "bench": "bench {m} --seconds 0.01",
 }
-# Commands that build the model into a program, and those that run it.
+# Commands that compile the model for the runtime and run it.
 BUILDS = ["int8", "means", "evaluate", "calibrate", "compare", "compare-report", "run", "run-device", "bench"]
 
 
@@ -36,7 +36,7 @@ def value(name, dims):
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """A model with a weight that is decoded when it is built, a function, and a MatMul; samples, ranges."""
+    """A model with a Gemm, a function and a sparse initializer, which is expanded when the model is compiled; samples; ranges."""
     folder = tmp_path_factory.mktemp("limits")
     sparse = helper.make_sparse_tensor(numpy_helper.from_array(np.float32([1]), "k"),
                                        helper.make_tensor("i", TensorProto.INT64, [1], [0]), [WIDTH * WIDTH])
@@ -76,20 +76,20 @@ def test_without_limits_every_command_succeeds(command, files, tmp_path):
 
 @pytest.mark.parametrize("limit", ["--max-nodes 2", "--max-records 5", "--max-elements 10", "--max-rank 0"])
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_refuses_a_file_above_a_limit(command, limit, files, tmp_path):
+def test_every_command_rejects_a_file_above_a_limit(command, limit, files, tmp_path):
     code, said = limited(command, files, tmp_path, limit)
     assert code == 1 and "hint: raise the limit" in said, said
 
 
 @pytest.mark.parametrize("command", BUILDS)
-def test_every_command_that_builds_the_model_obeys_the_limit_of_bytes(command, files, tmp_path):
-    """The sparse weight alone takes a megabyte, and its constants allow for less than 16 kB."""
+def test_every_command_that_compiles_the_model_obeys_the_limit_of_bytes(command, files, tmp_path):
+    """The sparse weight alone takes a megabyte, and the constants of the model add less than 16 kB to the limit."""
     code, said = limited(command, files, tmp_path, "--max-work-bytes 1000")
     assert code == 1 and "--max-work-bytes" in said, said
 
 
 @pytest.mark.parametrize("command", BUILDS)
-def test_every_command_that_builds_the_model_obeys_the_limit_of_nodes(command, files, tmp_path):
+def test_every_command_that_compiles_the_model_obeys_the_limit_of_nodes(command, files, tmp_path):
     code, said = limited(command, files, tmp_path, "--max-work-nodes 2")
     assert code == 1 and "--max-work-nodes" in said, said
 

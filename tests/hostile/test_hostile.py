@@ -1,4 +1,4 @@
-"""Files that lie: each gives an error that names the place, in bounded time and memory, and never a crash."""
+"""Malformed and hostile files: each gives an error that names the position, in bounded time and memory, and never a crash."""
 
 import random
 from pathlib import Path
@@ -22,7 +22,7 @@ def repeats_names(graph):
 
 
 def check_kept_or_refused(loader, inputs: list[bytes]):
-    """Each input is refused with a place, or survives the round trip as protobuf's own parser sees it."""
+    """Each input is rejected with its position, or survives the round trip unchanged, by protobuf's own parser."""
     outcome = loader.run(inputs)
     for i, data in enumerate(inputs):
         if i in outcome.errors:
@@ -31,18 +31,18 @@ def check_kept_or_refused(loader, inputs: list[bytes]):
             continue
         try:
             expected = onnx.ModelProto.FromString(data)
-        except Exception:  # stricter about text than the format is
+        except Exception:  # the parser of the protobuf package is stricter about strings
             continue
         if repeats_names(expected.graph) or any(repeats_names(one) for one in expected.functions):
             continue
         saved = onnx.ModelProto.FromString(loader.output(i).read_bytes())
-        for model in (saved, expected):  # a tag in more bytes than it needs is written back in as many as it needs
+        for model in (saved, expected):  # an overlong tag is written back in its shortest form
             model.DiscardUnknownFields()
         assert saved.SerializeToString(deterministic=True) == expected.SerializeToString(deterministic=True)
     return outcome
 
 
-def test_the_small_model_is_sound(loader):
+def test_the_small_model_is_valid(loader):
     assert loader.run([small_model().SerializeToString()]).errors == {}
 
 
@@ -53,7 +53,7 @@ def test_truncated_at_every_byte(loader):
     assert len(outcome.errors) == len(prefixes), "the imports come last, so no prefix is a model"
 
 
-def test_real_models_truncated_anywhere(loader):
+def test_real_models_truncated_at_random_bytes(loader):
     assert REAL, "no real models in build/models"
     seed = random.randrange(2**32)
     print("seed", seed)
@@ -109,7 +109,7 @@ def test_other_files_are_recognised(loader, data, kind):
     loader.refuse(data, "malformed: byte ", "looks like", kind, "anybit does not read")
 
 
-def test_lengths_that_are_wrong(loader):
+def test_wrong_lengths(loader):
     name = b"\x0a\x04name"  # metadata_props' key
     for wrong, place in ((5, "metadata_props 0 > key"), (200, "metadata_props 0 > key")):
         entry = name[:1] + varint(wrong) + name[2:]
@@ -135,11 +135,11 @@ def test_negative_dimensions(loader):
     loader.refuse(around(block(11, value)), "invalid_model: graph > input 'x': dimension 0 is -2")
 
 
-def test_more_dimensions_than_any_tensor_has(loader):
+def test_a_rank_above_the_limit(loader):
     loader.refuse(with_dims([1] * 1_000_000), "limit_exceeded: graph > initializer 'w': rank 1000000")
 
 
-def test_a_few_bytes_that_claim_much(loader):
+def test_small_files_that_claim_much_data(loader):
     loader.refuse(tag(7, 2) + varint(2**60), "malformed: byte 0 (graph)")
     tensor = number(1, 2**60)
     loader.refuse(block(7, block(5, tensor)), "model: ")
@@ -161,13 +161,13 @@ def with_functions(functions: list[onnx.FunctionProto]) -> bytes:
     return model.SerializeToString()
 
 
-def test_functions_that_call_each_other(loader):
+def test_recursive_functions(loader):
     cycle = [function("f0", ["f1"]), function("f1", ["f2"]), function("f2", ["f0"])]
     loader.refuse(with_functions(cycle), "invalid_model: function 'dom.f0'", "dom.f0 → dom.f1 → dom.f2 → dom.f0")
     loader.refuse(with_functions([function("f0", ["f0"])]), "calls itself: dom.f0 → dom.f0")
 
 
-def test_functions_that_expand_without_bound(loader):
+def test_functions_that_expand_exponentially(loader):
     doubling = [function(f"f{i}", [f"f{i + 1}"] * 2) for i in range(60)] + [function("f60", [])]
     loader.refuse(with_functions(doubling), "limit_exceeded: function 'dom.f", "nodes, with the functions it calls")
 
@@ -177,7 +177,7 @@ def test_a_long_chain_of_functions(loader):
     loader.refuse(with_functions(chain), "limit_exceeded: function 'dom.f", "levels of nested graphs and calls")
 
 
-def test_a_graph_that_feeds_itself(loader):
+def test_a_graph_with_a_cycle(loader):
     model = small_model()
     model.graph.node[0].input[0] = "y"
     loader.refuse(model.SerializeToString(), "invalid_model: graph 'main' > node '/relu' (Relu): ", "a cycle")
@@ -210,7 +210,7 @@ VALUES = bytes.fromhex("1500000000 1800 3d00000000 4000")  # an attribute's f, i
     ],
 )
 def test_a_record_takes_bounded_memory(loader, model, most):
-    """The numbers of SECURITY.md."""
+    """The bounds that SECURITY.md states."""
     count = RECORDS // 40 if loader.sanitized else RECORDS // 4
     outcome = loader.run([model(count)], None if loader.sanitized else MEMORY + count * most)
     assert "invalid_model: " in outcome.errors[0], outcome.errors[0]
@@ -220,23 +220,23 @@ def test_too_many_nodes(loader):
     loader.refuse(around(b"\x0a\x00" * 1_000_001), "limit_exceeded: byte ", "graph > node 1000000)", "1000000 nodes")
 
 
-def test_graphs_in_graphs_without_end(loader):
+def test_graphs_nested_too_deeply(loader):
     loader.refuse(block(7, nested([1, 5, 6], 50_000)), "limit_exceeded: byte ", "graph > node 0 > attribute 0 > g")
 
 
-def test_types_in_types_without_end(loader):
+def test_types_nested_too_deeply(loader):
     loader.refuse(around(block(11, block(2, nested([4, 1], 50_000)))), "limit_exceeded: byte ", "nested types")
     loader.refuse(around(block(11, block(2, nested([9, 1, 5, 2], 50_000)))), "limit_exceeded: byte ", "nested types")
 
 
-def test_groups_in_groups_without_end(loader):
+def test_groups_nested_too_deeply(loader):
     loader.refuse(tag(50, 3) * 1_000_000, "limit_exceeded: byte 0 (unknown field 50)", "nested groups")
     deep = around(block(1, tag(50, 3) * 1_000_000))
     loader.refuse(deep, "limit_exceeded: byte ", "graph > node 0 > unknown field 50")
 
 
-def test_the_deepest_graph_and_type_allowed_together(loader):
-    """64 graphs in each other, with 64 types in each other at the bottom: within the limits, so no error."""
+def test_the_deepest_allowed_graph_and_type_together(loader):
+    """64 nested graphs, with 64 nested types in the innermost: within the limits, so no error."""
     attribute = block(1, b"t") + number(20, 13) + block(14, nested([4, 1], 63))
     inner = block(1, block(2, b"o0") + block(4, b"Op") + block(5, attribute))
     for i in range(1, 64):
@@ -245,7 +245,7 @@ def test_the_deepest_graph_and_type_allowed_together(loader):
     assert loader.run([around(inner)]).errors == {}
 
 
-def test_names_without_end(loader):
+def test_very_long_names(loader):
     """An error about a name of 20 MB does not print 20 MB."""
     model = small_model()
     model.graph.node[0].input[0] = "n" * 20_000_000
@@ -254,7 +254,7 @@ def test_names_without_end(loader):
     assert len(error) < 3000 and "\x1b" not in error
 
 
-def test_many_values_that_do_not_exist(loader):
+def test_many_values_and_one_without_a_producer(loader):
     """Linear time: half a million statements and names, then an error at the end."""
     value = b"".join(block(13, block(1, b"v%d" % (i % 1000))) for i in range(200_000))
     nodes = b"".join(block(1, block(2, b"n%d" % i) + block(4, b"Op")) for i in range(200_000))

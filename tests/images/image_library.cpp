@@ -1,5 +1,5 @@
-// The image decoders for tests in Python. Both calls return the code of an error, or 0; `message` has room
-// for 400.
+// The image decoders as C functions, for tests in Python (ctypes). Both return an error code, or 0; `message`
+// has room for 400 bytes.
 #include <cstdio>
 
 #include "images/image.hpp"

@@ -1,4 +1,4 @@
-"""Image files to pixels: bit for bit what Pillow makes of them, and nothing that is not in the file."""
+"""Decoded images are identical to Pillow's, and hold no pixel that is not in the file."""
 import hashlib
 import io
 import os
@@ -25,8 +25,8 @@ def test_pixels_are_those_of_pillow(name):
     np.testing.assert_array_equal(decode(data, channels=1)[..., 0], np.asarray(peer.convert("RGB").convert("L")))
 
 
-def test_the_upper_half_of_16_bits_is_taken():
-    """Pillow cuts gray values off at 255 instead."""
+def test_16_bit_pixels_keep_their_upper_byte():
+    """Pillow clips 16-bit gray values to 255 instead."""
     values = np.arange(HEIGHT * WIDTH, dtype=np.uint16).reshape(HEIGHT, WIDTH) * 33
     for data in (png(16, 0, [row.astype(">u2").tobytes() for row in values]), tiff(values[..., None], 16, 1),
                  tiff(values[..., None], 16, 1, order=">")):
@@ -43,8 +43,8 @@ def refused(data, code="malformed"):
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_file_that_is_cut_off_is_refused(name):
-    """At every byte, but for some at the end that hold no pixels. Of the last number of a text nobody knows whether it is whole."""
+def test_a_truncated_file_is_rejected(name):
+    """Truncated at any byte, except for the last ones, which hold no pixels. In a text format, a truncated last number looks complete."""
     data = FILES[name]
     last = len(data) - 5 if data[:2] in (b"P2", b"P3") else len(data)
     whole = decode(data)
@@ -55,12 +55,12 @@ def test_a_file_that_is_cut_off_is_refused(name):
             kept += 1
         except ImageError as error:
             assert error.code in ("malformed", "unsupported"), f"{length}: {error}"
-    # The end of a TIFF may be a tag that is not needed; of a plain number, a space; of a row, what fills it up.
+    # The last bytes may be a TIFF tag that is not needed, the space after a number in text, or the padding of a row.
     assert kept <= (40 if name.endswith(("tif", "jp2", "j2k")) else 3)
 
 
 def cut_and_damaged():
-    """Every file cut in half, and with some bytes of its middle overwritten; what came of it."""
+    """Yields every file truncated or with some bytes overwritten, with the result: a hash of the pixels, or the error."""
     random = np.random.default_rng(7)
     for name, data in FILES.items():
         broken = [data[:len(data) // 2], data[:len(data) * 3 // 4]]
@@ -76,8 +76,8 @@ def cut_and_damaged():
                 yield name, f"{error.code}: {error}"
 
 
-def test_results_do_not_depend_on_what_memory_held_before():
-    """glibc fills memory with a byte of our choice: what is read before it is written differs then."""
+def test_results_do_not_depend_on_uninitialized_memory():
+    """MALLOC_PERTURB_ makes glibc fill memory with a given byte: reads of uninitialized memory then give other results."""
     answers = []
     for byte in (0x55, 0xAA):
         script = "import test_images; [print(*one) for one in test_images.cut_and_damaged()]"
@@ -116,14 +116,14 @@ def claims():
 
 
 @pytest.mark.parametrize("name", claims())
-def test_more_pixels_than_bytes_can_hold_are_refused_before_memory_is_taken(name):
+def test_more_pixels_than_the_bytes_can_hold_are_rejected_before_allocation(name):
     with pytest.raises(ImageError) as error:
         size(claims()[name])
     assert error.value.code in ("malformed", "limit_exceeded")
     assert "claim" in str(error.value) or "too many" in str(error.value)
 
 
-def test_the_limit_of_pixels_is_said():
+def test_the_error_states_the_limit_of_pixels():
     data = b"P4 65536 65536\n" + bytes(65536 * 10)
     with pytest.raises(ImageError, match="(?s)65536 x 65536 pixels are too many.*268435456") as error:
         size(data)
@@ -134,7 +134,7 @@ def test_the_limit_of_pixels_is_said():
                                           ("TIFF", {"compression": "tiff_adobe_deflate"}), ("TIFF", {"compression": "packbits"}),
                                           ("WebP", {"lossless": True}), ("WebP", {"quality": 1}), ("JPEG2000", {})])
 def test_large_images_of_one_colour_are_read(kind, options):
-    """They compress as well as any: what their bytes can hold is not judged too strictly."""
+    """They have the highest compression ratio, and the check of pixels against bytes must accept them."""
     file = io.BytesIO()
     Image.new("RGB", (2000, 1500), (90, 90, 90)).save(file, kind, **options)
     assert len(file.getvalue()) < 200_000
@@ -149,8 +149,8 @@ def test_every_component_of_a_jpeg_has_data():
     assert "no data" in refused(scans_of_jpeg([3, 3, 3]))
 
 
-def test_a_jpeg_with_too_many_scans_is_refused():
-    """Each costs a pass over the image, and takes a dozen bytes."""
+def test_a_jpeg_with_too_many_scans_is_rejected():
+    """Each scan takes a dozen bytes, and costs a pass over the image."""
     assert "too many scans" in refused(scans_of_jpeg([1] * 100 + [2, 3]))
 
 
@@ -159,11 +159,11 @@ def test_a_jpeg_with_too_many_scans_is_refused():
     (saved("1", "TIFF", compression="group3"), "CCITT"),
     (b"BM" + struct.pack("<IHHI", 100, 0, 0, 54) + struct.pack("<IiiHHIIiiII", 40, 4, 4, 1, 8, 1, 0, 0, 0, 0, 0) + bytes(1100), "compressed"),
 ])
-def test_kinds_that_are_not_read_are_named(data, words):
+def test_unsupported_variants_are_named(data, words):
     assert words in refused(data, "unsupported")
 
 
-def test_an_animation_is_not_read():
+def test_an_animation_is_rejected():
     file = io.BytesIO()
     Image.new("RGB", (9, 9)).save(file, "WebP", save_all=True, append_images=[Image.new("RGB", (9, 9), (255, 0, 0))])
     assert "animation" in refused(file.getvalue(), "unsupported")
@@ -178,5 +178,5 @@ def test_an_animation_is_not_read():
     (bmp(16, [bytes(2 * WIDTH)] * HEIGHT, masks=(0x5, 0x7E0, 0x1F)), "bit fields"),
     (bmp(24, [bytes(3 * WIDTH)] * HEIGHT, offset=1 << 31), "cut off"),
 ])
-def test_what_is_wrong_is_said(data, words):
+def test_errors_name_the_cause(data, words):
     assert words in refused(data)

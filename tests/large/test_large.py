@@ -1,5 +1,5 @@
-"""Models over 2 GB: written and read without holding the weights twice. Run by `make test-large` alone; needs 7 GB on
-the disk of the build folder."""
+"""Models over 2 GB are read and written without a second copy of the weights in memory. Only `make test-large` runs it; it needs
+7 GB of disk space in the build folder."""
 
 import os
 import shutil
@@ -28,7 +28,7 @@ def folder():
 
 
 def weight(index):
-    """Differs from tensor to tensor and from page to page, yet is cheap to make."""
+    """Differs from tensor to tensor and from page to page, yet is cheap to generate."""
     block = np.random.default_rng(index).integers(0, 256, 1 << 20, np.uint8)
     return np.concatenate([np.roll(block, shift) for shift in range(ELEMENTS * 4 >> 20)]).tobytes()
 
@@ -76,13 +76,13 @@ def read(folder, place):
 
 
 def without_places(model):
-    """The model but for where its data lies."""
+    """The model without the locations of its data."""
     for tensor in model.graph.initializer:
         tensor.ClearField("external_data")
     return model.SerializeToString(deterministic=True)
 
 
-def test_a_model_of_three_gigabytes_survives_and_is_never_held_twice(tool, folder, original):
+def test_a_model_of_three_gigabytes_survives_and_is_never_in_memory_twice(tool, folder, original):
     target = folder / "out.onnx"
     output, code, peak = run(tool, original, target)
     assert (output, code) == ("", 0)
@@ -98,7 +98,7 @@ def test_a_model_of_three_gigabytes_survives_and_is_never_held_twice(tool, folde
     (folder / "out.onnx.data").unlink()
 
 
-def test_what_protobuf_cannot_hold_is_refused_before_anything_is_written(tool, folder, original):
+def test_a_model_too_large_for_protobuf_is_rejected_before_anything_is_written(tool, folder, original):
     output, code, peak = run(tool, original, folder / "inside.onnx", "--external=never")
     assert code == 1
     assert "limit_exceeded" in output and "external data" in output

@@ -1,4 +1,4 @@
-"""The CIFAR example: what its README and metadata promise holds for the file that is shipped."""
+"""The CIFAR example: the shipped file has the properties that its README and metadata state."""
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +36,7 @@ def test_the_model_is_depthwise_separable_with_residuals(model):
     assert sum(node.op_type == "Add" for node in model.graph.node) >= 6
 
 
-def test_the_model_takes_any_number_of_images(model):
+def test_the_model_accepts_any_batch_size(model):
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     images = np.random.default_rng(1).standard_normal((3, 3, 32, 32)).astype(np.float32)
     together, = session.run(None, {"image": images})

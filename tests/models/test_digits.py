@@ -1,4 +1,4 @@
-"""The digits example: what its README and metadata promise holds for the files that are shipped."""
+"""The digits example: the shipped files have the properties that README and metadata state."""
 import importlib.util
 from pathlib import Path
 
@@ -52,7 +52,7 @@ def test_the_shipped_images_are_2000_byte_images_of_all_ten_digits(shipped):
 def test_the_model_reaches_its_stated_accuracy_on_the_shipped_images(model, shipped):
     images, labels = shipped
     assert float(facts(model)["test_accuracy"]) >= 0.992  # on all 10,000
-    # As in the README; one image of tolerance for another CPU's rounding.
+    # As in the README, with a tolerance of one image for the rounding of other CPUs.
     assert export.accuracy(model, normalize(images), labels) == pytest.approx(0.9950, abs=0.0006)
 
 
@@ -73,7 +73,7 @@ def test_the_stated_normalization_is_the_one_used_here(model):
 
 
 @pytest.mark.parametrize("digit", range(10))
-def test_a_sample_is_a_ready_input_and_is_read_right(model, digit):
+def test_a_sample_is_a_normalized_input_and_is_classified_correctly(model, digit):
     sample = np.load(FOLDER / "samples" / f"{digit}.npy")
     assert sample.dtype == np.float32 and sample.shape == (1, 1, 28, 28)
     assert export.accuracy(model, sample, np.array([digit])) == 1
@@ -109,7 +109,7 @@ def every_layer(rng):
 
 
 @pytest.mark.parametrize("index", range(9))
-def test_a_layers_gradients_are_the_slopes_of_its_output(index):
+def test_gradients_of_a_layer_match_finite_differences(index):
     rng = np.random.default_rng(7)
     layer = every_layer(rng)[index]
     x = rng.normal(size=(2, 4, 4, 3))

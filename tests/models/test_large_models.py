@@ -1,4 +1,4 @@
-"""Larger models give what ONNX Runtime gives: a sentence encoder, and the networks of the onnx package's light set."""
+"""Larger models agree with ONNX Runtime: a sentence encoder, and the networks of the onnx package's light set."""
 from pathlib import Path
 
 import numpy as np
@@ -41,7 +41,7 @@ def test_the_sentence_encoder_agrees(batch, length):
     assert_close(got, wanted)
 
 
-def test_the_sentence_encoder_agrees_when_it_is_quantized_dynamically():
+def test_the_dynamically_quantized_sentence_encoder_agrees():
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     QUANTIZED.mkdir(parents=True, exist_ok=True)

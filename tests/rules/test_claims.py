@@ -1,4 +1,4 @@
-"""What the documents claim of the tree: paths that exist, commands and make targets that exist, numbers that the code has."""
+"""Claims of the documents about the tree: paths, commands and make targets exist, and numbers agree with the code."""
 
 import fnmatch
 import functools
@@ -8,7 +8,7 @@ import pytest
 
 from support.tree import text_of, tracked
 
-# The history names files of its time.
+# CHANGELOG.md names files that may be gone.
 DOCUMENTS = tuple(path for path in tracked(".md") if path != "CHANGELOG.md")
 # Their code spans name files of this tree; other documents also name files of users.
 ABOUT_THE_TREE = ("ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")
@@ -49,19 +49,19 @@ def paths_in(path):
 
 
 @pytest.mark.parametrize("path", DOCUMENTS)
-def test_paths_that_are_named_exist(path):
+def test_named_paths_exist(path):
     assert [one for one in sorted(paths_in(path)) if not exists(one)] == []
 
 
 @pytest.mark.parametrize("path", ABOUT_THE_TREE)
-def test_files_that_are_named_without_a_folder_exist(path):
+def test_files_named_without_a_folder_exist(path):
     names = {name.rsplit("/", 1)[-1] for name in tracked()}
     named = {span for span in spans(path) if FILE.fullmatch(span)}
     assert [one for one in sorted(named) if not fnmatch.filter(names, PLACEHOLDER.sub("*", one))] == []
 
 
 @pytest.mark.parametrize("path", DOCUMENTS)
-def test_commands_that_are_named_exist(path):
+def test_named_commands_exist(path):
     targets = set(re.findall(r"^([a-z-]+):.*##", text_of("Makefile"), re.M))
     commands = {name.split("/")[1].removesuffix("_command.cpp").replace("_", "-") for name in tracked("_command.cpp")}
     wrong = [span for span in spans(path) if (found := re.match(r"make ([a-z][a-z-]*)", span)) and found[1] not in targets]
@@ -70,17 +70,17 @@ def test_commands_that_are_named_exist(path):
     assert wrong == []
 
 
-def test_the_pool_and_bias_correction_alone_start_threads():
+def test_only_the_pool_and_bias_correction_start_threads():
     starts = {path for path in tracked(".cpp", ".hpp") if path.startswith("src/")
               and re.search(r"std::(jthread|thread|async)\b|pthread_create\(", text_of(path))}
     assert starts == {"src/base/thread_pool.cpp", "src/quantize/bias_correction.cpp"}
 
 
-def test_no_multiplication_and_addition_are_fused():
+def test_no_multiplication_and_addition_are_contracted():
     assert "-ffp-contract=off" in text_of("cmake/settings.cmake")
 
 
-def test_limits_are_those_of_the_code():
+def test_stated_limits_are_those_of_the_code():
     """The numbers that SECURITY.md states."""
     values = dict(re.findall(r"std::int64_t (\w+) = (.+);", text_of("include/anybit/limits.hpp")))
     assert values == {"rank": "32", "elements": "std::int64_t{1} << 40", "nodes": "1'000'000", "depth": "64",
@@ -91,19 +91,19 @@ def test_limits_are_those_of_the_code():
         assert number in text.replace("\n  ", " "), number
 
 
-def test_the_number_of_formats_is_that_of_the_table():
+def test_the_stated_number_of_formats_is_that_of_the_table():
     table = text_of("docs/formats.md").split("<!-- formats: begin -->")[1].split("<!-- formats: end -->")[0]
     count = len(re.findall(r"^\| `", table, re.M))
     assert f"{count} number formats" in text_of("README.md")
 
 
-def test_the_number_of_real_models_is_that_of_the_list():
+def test_the_stated_number_of_real_models_is_that_of_the_list():
     count = len([line for line in text_of("scripts/real_models.txt").splitlines() if line and not line.startswith("#")])
     assert [path for path in ("Makefile", "CONTRIBUTING.md") if f"{count} models" not in text_of(path)] == []
 
 
 def test_ratios_in_the_text_of_the_readme_are_in_the_documents():
-    """Those of its tables are held by tests/docs."""
+    """tests/docs checks those in its tables."""
     measured = text_of("README.md").split("\n## Measured\n")[1].split("\n## ")[0]
     prose = "\n".join(line for line in measured.splitlines() if not line.startswith("|"))
     known_ratios = set(re.findall(r"\d+\.\d+(?= ×)", text_of("docs/speed.md") + text_of("docs/accuracy.md")))

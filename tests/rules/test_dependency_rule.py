@@ -1,5 +1,5 @@
-"""Who may include whom. The lines anybit_folder(… DEPENDS …) of CMakeLists.txt are the one source of the rules: every #include and
-the list in ARCHITECTURE.md are held to them."""
+"""Which folder may include which. The lines anybit_folder(… DEPENDS …) of CMakeLists.txt are the only source of the rules; every
+#include and the list in ARCHITECTURE.md are checked against them."""
 
 import functools
 import re
@@ -59,7 +59,7 @@ def includes(path):
 
 
 def is_for_c(path):
-    """Whether a header is one of C, with more in it for C++."""
+    """Whether a header is for C, with additions for C++."""
     return "#ifdef __cplusplus" in text_of(path)
 
 
@@ -67,7 +67,7 @@ def sources_below(*folders):
     return [path for path in tracked(*SOURCES) if path.startswith(tuple(f"{folder}/" for folder in folders))]
 
 
-def test_the_layers_do_not_depend_on_those_above():
+def test_layers_do_not_depend_on_higher_layers():
     """closure() also fails if folders depend on each other in a cycle."""
     below = {name: closure(declared(), name) for name in declared()}
     assert "graph" not in below["kernels"], "kernels work on plain views"
@@ -104,12 +104,12 @@ def test_a_source_includes_only_folders_it_may(path):
 def test_a_consumer_includes_only_the_public_headers(path):
     wrong = []
     for number, kind, target in includes(path):
-        # A plugin's files may lie in folders of their own, and name each other from the plugin's.
+        # A plugin may have subfolders; its files include each other by the path from the plugin's folder.
         own = [(ROOT / path).parent / target, ROOT.joinpath(*path.split("/")[:2]) / target]
         internal = target.split("/")[0] in declared() and not any(one.is_file() for one in own)
         if internal or (kind == '"' and not target.startswith("anybit/") and not any(one.is_file() for one in own)):
             wrong.append(f"{path}:{number}: {target}")
-    assert not wrong, "only anybit/… and files beside it may be included:\n" + "\n".join(wrong)
+    assert not wrong, "only anybit/… and the consumer's own files may be included:\n" + "\n".join(wrong)
 
 
 @pytest.mark.parametrize("path", sources_below("include"))

@@ -1,4 +1,4 @@
-"""What is true of an operator or a format stands in its row: no list of their names lies anywhere else."""
+"""Facts about an operator or a format are in its row (descriptor): no other code has lists of their names."""
 
 import functools
 import re
@@ -6,21 +6,21 @@ import re
 import pytest
 from support.tree import text_of, tracked
 
-# Folders that ask the rows. Patterns, formulas and rewritings (src/passes, src/portable, src/graph) are made of operators.
+# Folders that must read the rows. Patterns, formulas and rewrites (src/passes, src/portable, src/graph) consist of operators.
 ASKING = ("src/quantize/", "src/lower/", "src/runtime/", "src/codegen/", "src/api/", "src/calibrate/", "cli/")
-MOST = 2  # names in a statement
+MOST = 2  # names in one statement
 
-# Files with lists that are no facts about operators or formats, and what they are.
+# Files with lists that are not facts about operators or formats, and the content of the lists.
 LISTS = {
-    "src/quantize/annotate_graph.cpp": "what ONNX Runtime does behind some operators",
+    "src/quantize/annotate_graph.cpp": "operators after which ONNX Runtime inserts a Q/DQ pair",
     "src/quantize/presets.cpp": "the rows of presets",
-    "src/quantize/reduce_range.cpp": "the order in which ONNX Runtime's kernels go over weights",
+    "src/quantize/reduce_range.cpp": "the order in which ONNX Runtime's kernels read weights",
     "src/quantize/target.cpp": "the rows of targets",
-    "src/runtime/fuse_activation.cpp": "what a FusedConv calls its activations",
+    "src/runtime/fuse_activation.cpp": "names of the activations of FusedConv",
     "src/runtime/fuse_qdq.cpp": "the fusion's own functions, by operator",
 }
-# Files that ask for a format by its name, and why.
-NAMED = {"src/quantize/recipe_foreign.cpp": "configurations of other tools that mean this one"}
+# Files that compare a format by its name, and why.
+NAMED = {"src/quantize/recipe_foreign.cpp": "configurations of other tools that denote this format"}
 
 COMMENT = re.compile(r"//.*")
 OPERATOR = re.compile(r'(?:\.name = |\()"([A-Z]\w*)"')
@@ -42,7 +42,7 @@ def operators():
 
 @functools.cache
 def formats():
-    """Those that are not types of ONNX as well: types may be asked for by name."""
+    """Formats that are not also element types of ONNX: types may be compared by name."""
     return rows("src/formats/", FORMAT) - set(ELEMENT_TYPE.findall(text_of("src/graph/element_type.cpp")))
 
 
@@ -52,7 +52,7 @@ def statements(text):
 
 
 def listed(text, known):
-    """Names that one statement has one after the other: {"Add", "Sub"}, op == "Add" || op == "Sub"."""
+    """Names that one statement lists: {"Add", "Sub"}, op == "Add" || op == "Sub"."""
     return [names for piece in statements(text) if len(names := set(LISTED.findall(piece)) & known) > MOST]
 
 
@@ -77,11 +77,11 @@ def test_lists_are_found(code, found):
     assert len(listed(code, operators())) == found
 
 
-def test_what_is_true_of_operators_and_formats_is_in_their_rows():
+def test_facts_about_operators_and_formats_are_in_their_rows():
     found = {path for path in asking() if listed(text_of(path), operators()) or listed(text_of(path), formats())}
-    assert found == set(LISTS), "say it in the rows (src/ops/traits.hpp, src/formats/table.hpp), and ask them"
+    assert found == set(LISTS), "put the fact into the rows (src/ops/traits.hpp, src/formats/table.hpp), and read it from there"
 
 
-def test_formats_are_not_asked_for_their_names():
+def test_formats_are_not_compared_by_name():
     found = {path for path in asking() for name in COMPARED.findall("".join(statements(text_of(path)))) if name in formats()}
-    assert found == set(NAMED), "say in the row what is meant by it (src/formats/table.hpp)"
+    assert found == set(NAMED), "put the property that is needed into the row (src/formats/table.hpp)"

@@ -1,4 +1,4 @@
-"""What was built is hardened, as the ELF files themselves say; what is fetched is known by its hash."""
+"""Built files are hardened, checked in the ELF files themselves; downloaded packages are pinned by hash."""
 
 import platform
 import re
@@ -8,8 +8,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def built_files(build):
-    """Program, library, generators, and the Python module where it was built."""
+def products(build):
+    """Program, library, generators, and the Python module if it was built."""
     files = [build / "bin" / "anybit", (build / "lib" / "libanybit.so").resolve(),
              *sorted((build / "lib" / "anybit" / "codegen").glob("lib*-gen.so")),
              *sorted((build / "python" / "anybit").glob("_anybit*.so"))]
@@ -35,21 +35,21 @@ def test_no_stack_is_executable_and_no_segment_is_writable_code(build):
         assert not [one for one in segments if "W" in one[1] and "E" in one[1]], file
 
 
-def test_the_program_is_loaded_anywhere(build):
+def test_the_program_is_position_independent(build):
     header = read(build / "bin" / "anybit", "-h")
     assert re.search(r"Type:\s+DYN", header) and re.search(r"FLAGS_1.*\bPIE\b", read(build / "bin" / "anybit", "-d"))
 
 
-def test_nothing_looks_for_libraries_where_it_is_called_from(build):
-    for file in built_files(build):
-        if file.name.startswith("_anybit"):  # of the build folder; a wheel's looks beside itself alone
+def test_libraries_are_not_searched_in_the_current_folder(build):
+    for file in products(build):
+        if file.name.startswith("_anybit"):  # has the path of the build folder; in a wheel, only $ORIGIN
             continue
         for paths in re.findall(r"\((?:RPATH|RUNPATH)\).*\[(.*)\]", read(file, "-d")):
             assert all(path.startswith("$ORIGIN") for path in paths.split(":")), (file, paths)
 
 
 def test_return_addresses_are_guarded(build):
-    """Shadow stacks, by the note."""
+    """The ELF note declares shadow stacks."""
     if platform.machine() != "x86_64":
         return
     for file in built_files(build):
@@ -62,16 +62,16 @@ def is_sanitized(build):
 
 def test_stacks_copies_and_indices_are_checked(build):
     if is_sanitized(build):
-        return  # those have checks of their own
-    for file in built_files(build):
+        return  # sanitizers have their own checks
+    for file in products(build):
         assert "__stack_chk_fail" in read(file, "--dyn-syms"), file
     symbols = read((build / "lib" / "libanybit.so").resolve(), "--dyn-syms")
     assert "__memcpy_chk" in symbols and "_ZSt21__glibcxx_assert_fail" in symbols
 
 
 def test_indirect_calls_are_guarded(build):
-    """Landing pads, by what exported functions begin with (Debian's crt objects have no notes for
-    them, so the linker writes none)."""
+    """Exported functions begin with a landing pad (Debian's crt objects have no note for landing pads, so the linker
+    writes none)."""
     if is_sanitized(build) or platform.machine() != "x86_64":
         return
     library = (build / "lib" / "libanybit.so").resolve()
@@ -86,7 +86,7 @@ def test_indirect_calls_are_guarded(build):
         assert bytes_of[place:place + 4] == b"\xf3\x0f\x1e\xfa", name  # endbr64
 
 
-def test_every_python_package_is_known_by_its_hash():
+def test_every_python_package_is_pinned_by_hash():
     text = (ROOT / "scripts" / "requirements.txt").read_text().replace("\\\n", " ")
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     assert len(lines) > 20

@@ -1,4 +1,4 @@
-"""Every header compiles alone, twice in a row, without a warning: nobody has to know what to include before it."""
+"""Every header compiles alone, and when included twice, without a warning: it needs no other include before it."""
 
 import os
 import subprocess
@@ -17,14 +17,14 @@ def headers_below(folder):
 
 
 def cases():
-    """(header, compiler, command line) for every header and compiler it has to please."""
+    """(header, compiler, command line) for every header and each compiler that must accept it."""
     for path in headers_below("include"):
         for name, compiler in CXX.items():
             yield path, name, [*compiler, "-x", "c++", "-std=c++20", *STRICT, "-Iinclude"]
         if path.endswith(".h"):
             for name, compiler in C.items():
                 yield path, name, [*compiler, "-x", "c", "-std=c99", "-pedantic", *STRICT, "-Iinclude"]
-    # Those inside take minutes: `make check-all` looks at them.
+    # Internal headers take minutes: `make check-all` compiles them.
     for path in headers_below("src") if os.environ.get("ANYBIT_ALL_HEADERS") else []:
         yield path, "g++", ["g++", "-x", "c++", "-std=c++20", "-fPIC", *STRICT, "-Iinclude", "-Isrc"]
 

@@ -1,4 +1,4 @@
-"""SECURITY.md promises what tests hold: those that it names exist, and every fuzz target has its row."""
+"""The tests that SECURITY.md names for its promises exist, and every fuzz target has a row in its table."""
 
 import re
 
@@ -10,7 +10,7 @@ TESTS = re.compile(r"Tests: (.+?)(?=\n- |\n\n|\Z)", re.DOTALL)
 
 
 def named():
-    """(file, test) for each test that is named; those after a file are its own."""
+    """(file, test) for each test that is named; a test belongs to the file before it."""
     found = []
     for paragraph in TESTS.findall(TEXT):
         file = None
@@ -30,7 +30,7 @@ def test_every_promise_names_its_tests():
 
 
 @pytest.mark.parametrize("file, test", named())
-def test_the_test_that_holds_a_promise_exists(file, test):
+def test_the_tests_of_a_promise_exist(file, test):
     text = text_of(file)
     if file.endswith(".py"):
         assert re.search(rf"^def {test}\(", text, re.MULTILINE)

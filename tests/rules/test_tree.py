@@ -1,4 +1,4 @@
-"""Habits that hold for every file of the repository."""
+"""Rules for every file of the repository."""
 
 import re
 import subprocess
@@ -25,27 +25,27 @@ def make_targets():
     return re.findall(r"^([a-z-]+):.*##", text_of("Makefile"), re.M)
 
 
-def test_nothing_is_left_for_later():
+def test_no_unfinished_marks():
     assert lines_matching(UNFINISHED) == []
 
 
-def test_no_path_of_one_machine_is_written_down():
+def test_no_path_of_one_machine():
     assert lines_matching(MACHINE_PATH) == []
 
 
 def test_no_two_test_files_have_the_same_name():
-    # pytest imports them by it.
+    # pytest imports them by name.
     names = [path.rsplit("/", 1)[-1] for path in tracked() if re.search(r"/test_\w+\.py$", path)]
     assert sorted(names) == sorted(set(names))
 
 
 def test_tests_share_a_package_and_no_paths():
-    """tests/support is found by its name; only the built Python package has a path."""
+    """tests/support is imported as a package; only the built Python package needs a path."""
     found = [path for path in tracked(".py") if path.startswith(("tests/", "bench/", "scripts/")) and "sys.path" in text_of(path)]
     assert sorted(set(found) - {"tests/rules/test_tree.py"}) == ["bench/bench_python.py", "tests/conftest.py"]
 
 
-def test_a_test_file_is_named_after_what_it_tests():
+def test_a_test_file_is_named_after_its_subject():
     assert [path for path in tracked() if re.search(r"(^|[/_])(odd|misc|other|more)(_|\.)", path.removeprefix("tests/support/"))
             and path.startswith("tests/")] == []
 
@@ -60,7 +60,7 @@ def test_reasons_for_long_files_are_still_needed():
     assert gone == []
 
 
-def test_every_make_target_explains_itself():
+def test_every_make_target_has_a_help_text():
     phony = re.search(r"^\.PHONY:((?:.*\\\n)*.*)", text_of("Makefile"), re.M)[1].replace("\\", " ").split()
     assert sorted(phony) == sorted(make_targets())
 
@@ -72,24 +72,24 @@ def test_the_documents_mention_every_make_target(target):
 
 
 @pytest.mark.parametrize("path", tracked(".md"))
-def test_relative_links_lead_somewhere(path):
+def test_relative_links_resolve(path):
     broken = [link for link in LINK.findall(text_of(path))
               if not re.match(r"[a-z]+:|#", link) and not ((ROOT / path).parent / link.split("#")[0]).exists()]
     assert broken == []
 
 
 @pytest.mark.parametrize("path", [path for path in tracked() if (ROOT / path).read_bytes()[:2] == b"#!"])
-def test_scripts_with_an_interpreter_line_can_be_run(path):
+def test_scripts_with_an_interpreter_line_are_executable(path):
     assert (ROOT / path).stat().st_mode & 0o111, f"chmod +x {path}"
 
 
 def slugs(document):
-    """What GitHub calls the headings of a document."""
+    """GitHub's anchors for the headings of a document."""
     headings = re.findall(r"^#+ (.*)$", text_of(document), re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def test_sections_that_are_named_exist():
+def test_named_sections_exist():
     named = {(path, document, section) for path in tracked() if text_of(path) is not None
              for document, section in re.findall(r"\b(docs/[\w-]+\.md)#([\w-]+)", text_of(path))}
     named |= {(path, path, section) for path in tracked() if path.endswith(".md")
@@ -97,7 +97,7 @@ def test_sections_that_are_named_exist():
     assert [one for one in sorted(named) if one[2] not in slugs(one[1])] == []
 
 
-def test_no_link_is_tracked():
-    """A link to a place on one machine once hid in a commit, and replaced the folders of others."""
+def test_no_symbolic_link_is_tracked():
+    """A symbolic link to a path on one machine would replace folders in other clones."""
     listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-s"], check=True, capture_output=True, text=True).stdout
     assert [line for line in listed.splitlines() if line.startswith("120000")] == []

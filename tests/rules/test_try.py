@@ -1,4 +1,4 @@
-"""TRY leaves a function from within an expression. Between braces, compilers forget to destroy the elements before it."""
+"""TRY returns from within an expression. In a braced list, compilers do not destroy the elements before it."""
 
 import re
 
@@ -9,7 +9,7 @@ BODY = re.compile(r"([;{})]|\b(else|do|try|const|noexcept|override|mutable)|->[^
 
 
 def leaks(text):
-    """Lines with a TRY that has an element before it between the same braces, directly or within brackets."""
+    """Lines with a TRY that follows another element of the same braced list, directly or within brackets."""
     code = QUIET.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
     for found in re.finditer(r"\bTRY\(", code):
         depth, behind = 0, False
@@ -30,12 +30,12 @@ def leaks(text):
                 behind = False
 
 
-def test_it_never_stands_behind_another_element_between_braces():
+def test_try_never_follows_another_element_of_a_braced_list():
     places = [f"{path}:{line}" for path in tracked() if path.endswith((".cpp", ".hpp")) for line in leaks(text_of(path))]
-    assert places == [], "give the result a name before the braces"
+    assert places == [], "name the result before the braced list"
 
 
-def test_a_leak_would_be_seen():
+def test_a_leak_is_found():
     assert list(leaks("f() {\n  return Rule{name,\n TRY(made())};\n}")) == [3]
     assert list(leaks("f() {\n  rules.push_back({1, g(TRY(made()))});\n}")) == [2]
     assert list(leaks("f() const {\n  g(a, TRY(made()));\n  return A{TRY(b()), c};\n}")) == []

@@ -1,4 +1,4 @@
-"""What the hostile tests share: protobuf's wire by hand, small models, and a watched run of the loader."""
+"""Shared by the hostile tests: a hand-written protobuf encoder, small models, and runs of the loader with limits."""
 
 import os
 import resource
@@ -38,7 +38,7 @@ def block(field: int, payload: bytes) -> bytes:
 
 
 def nested(fields: list[int], times: int) -> bytes:
-    """Messages within messages, their field numbers repeating; built from the inside in linear time."""
+    """Nested messages with repeating field numbers; built from the innermost outwards, in linear time."""
     parts, length = [], 0
     for i in reversed(range(times * len(fields))):
         head = tag(fields[i % len(fields)], 2) + varint(length)
@@ -62,7 +62,7 @@ def small_model() -> onnx.ModelProto:
 
 
 def external_model(location: str, offset=None, length=None, count: int = 4) -> bytes:
-    """The small model, its initializer 'w' of `count` floats in another file."""
+    """The small model with its initializer 'w', of `count` floats, in an external file."""
     model = small_model()
     w = model.graph.initializer[0]
     w.ClearField("raw_data")
@@ -76,12 +76,12 @@ def external_model(location: str, offset=None, length=None, count: int = 4) -> b
 
 @dataclass
 class Outcome:
-    errors: dict[int, str]  # by the index of the input: "code: place: message"
+    errors: dict[int, str]  # by the index of the input: "code: position: message"
     cpu: float
 
 
 class Loader:
-    """Runs the round trip over many inputs in one process, watching how it ends and what it costs."""
+    """Runs the round trip over many inputs in one process; checks how it exits and measures its cost."""
 
     def __init__(self, program: Path, folder: Path):
         self.program, self.folder = program, folder
@@ -106,7 +106,7 @@ class Loader:
         return self.folder / f"out{index}.onnx"
 
     def refuse(self, data: bytes | Path, *expected: str) -> str:
-        """The one input must be refused, cheaply, with all of `expected` in the error."""
+        """The input must be rejected, cheaply, with all of `expected` in the error."""
         size = data.stat().st_size if isinstance(data, Path) else len(data)
         outcome = self.run([data], None if self.sanitized else MEMORY + size)  # the file itself is mapped
         assert 0 in outcome.errors, "the model was accepted"

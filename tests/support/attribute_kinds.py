@@ -1,4 +1,4 @@
-"""What kinds attributes of ONNX's operators have, by the onnx package: src/ops/attribute_kinds.inc.
+"""Writes src/ops/attribute_kinds.inc: the kinds of the attributes of ONNX's operators, from the onnx package.
 
     python tests/support/attribute_kinds.py --write
 """
@@ -11,13 +11,13 @@ from onnx import defs
 FILE = pathlib.Path(__file__).resolve().parents[2] / "src" / "ops" / "attribute_kinds.inc"
 OLDEST = 7  # the first opset whose operators run
 DOMAINS = ("", "ai.onnx.ml")
-HEAD = """// The kinds of attributes of ONNX's operators since opset 7; ! must be there. Made from the onnx package by
-// tests/support/attribute_kinds.py --write, and held to it by a test.
+HEAD = """// The kinds of the attributes of ONNX's operators since opset 7; ! marks a required attribute. Generated from the onnx
+// package by tests/support/attribute_kinds.py --write; a test compares both.
 """
 
 
 def active(schemas):
-    """Those that some opset from OLDEST on has."""
+    """The schemas that are valid in some opset from OLDEST on."""
     schemas = sorted(schemas, key=lambda one: one.since_version)
     if schemas[0].domain:
         return schemas

@@ -1,6 +1,6 @@
-"""The backend test cases of the onnx package, run by our executor.
+"""The backend test cases of the onnx package, run by anybit's executor.
 
-    python tests/support/backend.py [PATTERN…]     prints what fails, and the count by operator
+    python tests/support/backend.py [PATTERN…]     prints failures, and the count by operator
     python tests/support/backend.py --write        writes docs/conformance.md
 """
 import collections
@@ -30,21 +30,21 @@ def operator_of(case):
     if "_expanded" in case.name:
         return "expanded functions"
     names = [node.op_type for node in model.graph.node]
-    # A case may build what it needs around its operator: the name tells.
+    # A case may have helper nodes around its operator; the name of the case identifies the operator.
     plain = case.name.removeprefix("test_").replace("_", "")
     fitting = [name for name in names if plain.startswith(name.lower())]
     return max(fitting, key=len) if fitting else names[-1]
 
 
 def exceptions():
-    """Cases that do not pass, with the reason: "name: reason", one to a line."""
+    """Cases that do not pass, with the reason: "name: reason", one per line."""
     lines = (ROOT / "tests" / "conformance" / "exceptions.txt").read_text().splitlines()
     pairs = [line.split(": ", 1) for line in lines if line and not line.startswith("#")]
     return {name: reason for name, reason in pairs}
 
 
 def document():
-    """docs/conformance.md: what passes by operator, and every exception. A test holds it against the runs."""
+    """docs/conformance.md: the cases that pass, by operator, and every exception. A test compares it with the runs."""
     excused, total, failed = exceptions(), collections.Counter(), collections.Counter()
     for name, case in cases().items():
         operator = operator_of(case)
@@ -114,7 +114,7 @@ def compare_draws(name, got, wanted):
 
 
 def run(case):
-    """Raises what is wrong."""
+    """Raises an error if the outputs differ."""
     from support.executing import Executor
 
     path = pathlib.Path(case.model_dir) / "model.onnx"

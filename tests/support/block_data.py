@@ -36,7 +36,7 @@ def just_below_a_power_of_two(rng, n):
 
 
 def dyadic(rng, n):
-    """Multiples of 1/8: many exact ties for few-bit codes."""
+    """Multiples of 1/8: many exact ties in formats with few bits."""
     return (rng.integers(-64, 65, n) / 8).astype(np.float32)
 
 
@@ -68,7 +68,7 @@ KINDS = FINITE | {"nonfinite": with_nonfinite}
 
 
 def blocks(rng, count):
-    """(kind, block) pairs of sizes 1 to 64, small ones oftener, every kind in turn."""
+    """(kind, block) pairs of sizes 1 to 64, small ones more often, every kind in turn."""
     kinds = list(KINDS)
     for i in range(count):
         kind, size = kinds[i % len(kinds)], int(2 ** rng.uniform(0, 6.02))

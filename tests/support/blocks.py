@@ -1,6 +1,6 @@
-"""The examples of a document, and whether a program's output is what a document shows.
+"""The examples of a document, and the comparison of a program's output with the output that a document shows.
 
-An example is a fenced block with a language. `<!-- not run: reason -->` before it keeps it from being run, and
+An example is a fenced block with a language. `<!-- not run: reason -->` before it excludes it, and
 `<!-- numbers vary: reason -->` says that only the words of its output are compared.
 """
 
@@ -11,14 +11,14 @@ LANGUAGES = {"sh", "console", "python", "output", "yaml", "json", "c", "text"}
 NOTE = re.compile(r"<!-- (not run|numbers vary):\s*(.*?)\s*-->$")
 FENCE = re.compile(r"```(\w*)$")
 COMMAND = re.compile(r" {4}(\$|anybit|build/release/bin/anybit|make|cmake|gcc|pip|python|CC=\w+) ")
-OWN = re.compile(r"^(\$ )?(.*/)?(anybit|import anybit)\b", re.MULTILINE)  # text is what users of others wrote
+OWN = re.compile(r"^(\$ )?(.*/)?(anybit|import anybit)\b", re.MULTILINE)  # text blocks are for other tools
 NUMBER = re.compile(r"(?<![\w.])([-−]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?)( %)?")
 CLOSE = 0.02  # of a number
 CLOSE_PERCENT = 0.3  # of 100: six images in 2,000
 
 
 class Bad(Exception):
-    """A document that breaks the rules for examples, or an example that does not give what it shows."""
+    """A document that breaks the rules for examples, or an example that does not give the output that it shows."""
 
 
 @dataclass
@@ -68,7 +68,7 @@ def blocks_of(document: str) -> list[Block]:
 
 
 def steps_of(transcript: str) -> list[Step]:
-    """The commands after `$`, each with what it shows; a command goes on after a backslash."""
+    """The commands after `$`, each with the output shown; a backslash continues a command."""
     steps = []
     for line in transcript.splitlines():
         if line.startswith("$ "):
@@ -83,7 +83,7 @@ def steps_of(transcript: str) -> list[Step]:
 
 
 def alike(shown: str, given: str, numbers_vary: bool) -> bool:
-    """The same words; and numbers that differ by no more than another CPU's rounding may bring."""
+    """Equal words, and numbers that differ by no more than the rounding of other CPUs explains."""
     def words(line):
         return " ".join(NUMBER.sub(r"#\2", line).split())
 
@@ -95,7 +95,7 @@ def alike(shown: str, given: str, numbers_vary: bool) -> bool:
 
 
 def missing(shown: list[str], given: list[str], numbers_vary: bool) -> str | None:
-    """The first line shown that was not given in its place; … alone on a line stands for any lines."""
+    """The first line shown that is missing from the output, in order; a line with only … stands for any lines."""
     place, gap = 0, False
     for line in shown:
         if line.strip() == "…":

@@ -13,7 +13,7 @@ ERRORS = {5: "malformed", 7: "unsupported", 8: "limit_exceeded"}
 
 
 class ImageError(Exception):
-    """What the library said; `code` is the name of the error's code."""
+    """An error of the library; `code` is the name of the error code."""
 
     def __init__(self, code, message):
         super().__init__(message)
@@ -35,7 +35,7 @@ def size(data):
 
 
 def decode(data, channels=3, fill=0):
-    """Pixels [height, width, channels]; `fill` is what their memory held before."""
+    """Pixels [height, width, channels]; `fill` is the previous content of their memory."""
     pixels = np.full((*size(data), channels), fill, np.uint8)
     _checked(LIBRARY.image_decode, data, ctypes.c_size_t(len(data)), channels, pixels.ctypes.data_as(ctypes.c_void_p),
              ctypes.c_size_t(pixels.size))

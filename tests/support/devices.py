@@ -1,4 +1,4 @@
-"""C programs that use the library on a model of digits, and their inputs."""
+"""C programs that use the library on the digits model, and their inputs."""
 
 import os
 import re

@@ -1,16 +1,16 @@
-"""Image files of every kind that is read, made by Pillow or by hand."""
+"""Image files of every supported kind, written by Pillow or by hand."""
 import io
 import struct
 
 import numpy as np
 from PIL import Image
 
-# Not square, no multiple of any block; some flat parts, so that compression has something to do.
+# Not square, not a multiple of any block size; some flat areas, so that compression has an effect.
 HEIGHT, WIDTH = 37, 53
 
 
 def pixels(channels, seed=0):
-    """Smooth colours with some noise: what lossy formats are made for, and what shows how they round."""
+    """Smooth colours, which suit lossy formats, with some noise, which makes rounding visible."""
     random = np.random.default_rng(seed)
     y, x = np.mgrid[0:HEIGHT, 0:WIDTH]
     planes = [128 + 100 * np.sin(x / (5 + 3 * c) + c) * np.cos(y / (7 + c)) + random.normal(0, 8, x.shape) for c in range(channels)]
@@ -140,7 +140,7 @@ def pnm(kind, values, most=255):
 
 
 def every_image():
-    """Name → bytes of a file that Pillow reads the same way."""
+    """Name → bytes of a file that Pillow and anybit decode identically."""
     deep = pixels(4).astype(np.uint16) * 257 ^ 0x5A
     gray16 = [row.astype(">u2").tobytes() for row in deep]
     colours = bytes(range(0, 240, 2)) * 2
@@ -202,7 +202,7 @@ def every_image():
 
 
 def scans_of_jpeg(components):
-    """A JPEG of three components with one scan for each number, which says whose it is; all have the same data."""
+    """A JPEG of three components with one scan per number: the component of the scan. All scans have the same data."""
     data = saved("L", "JPEG")
     frame, scan = data.index(b"\xff\xc0"), data.index(b"\xff\xda")
     sizes = data[frame + 5:frame + 9]
@@ -213,7 +213,7 @@ def scans_of_jpeg(components):
 
 
 def with_gamma(data):
-    """A PNG that says to be linear: what it says is not looked at."""
+    """A PNG that declares linear gamma, which decoders ignore."""
     import zlib
     body = b"gAMA" + struct.pack(">I", 100000)
     return data[:33] + struct.pack(">I", 4) + body + struct.pack(">I", zlib.crc32(body)) + data[33:]

@@ -1,4 +1,4 @@
-"""Models that say everything ONNX can say: each function makes one valid model; MADE names them all."""
+"""Models that use every feature of ONNX: each function returns one valid model; MADE lists them all."""
 
 import numpy as np
 import onnx
@@ -203,7 +203,7 @@ def nested(depth=10):
 
 
 def of_ir(version):
-    """What was possible in that version: without types of attributes in 3, initializers among the inputs."""
+    """A model of that IR version: initializers are also inputs."""
     made = model([helper.make_node("Add", ["x", "w"], ["y"])], ir=version, opset=7 if version < 8 else 13,
                  initializer=[helper.make_tensor("w", TensorProto.FLOAT, [2, 3], np.arange(6.0))])
     made.graph.input.append(float_info("w"))
@@ -218,7 +218,7 @@ def old_attributes():
 
 
 def with_unknown_fields(message, path="m"):
-    """Adds a field that no version of ONNX has to the message and to all in it."""
+    """Adds a field that no version of ONNX defines to the message and to all nested messages."""
     for field, value in message.ListFields():
         if field.message_type is not None:
             parts = value if field.is_repeated else [value]

@@ -27,7 +27,7 @@ def _digits():
 
 
 def image(shape, seed):
-    """Handwritten digits on white, normalized as in training: outputs on noise are meaningless."""
+    """Handwritten digits on white, normalized as in training: outputs for noise are meaningless."""
     rng = np.random.default_rng(seed)
     batch, _, height, width = shape
     paper = np.ones((batch, height, width))

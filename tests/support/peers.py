@@ -1,4 +1,4 @@
-"""Formats that ml_dtypes, numpy or gfloat have too, and the float32 numbers at which they are compared."""
+"""Formats that ml_dtypes, numpy or gfloat (the peers) also have, and the float32 numbers at which they are compared."""
 
 import gfloat
 import gfloat.formats
@@ -17,7 +17,7 @@ DTYPES = {
     "float16": np.float16,
     "bfloat16": ml_dtypes.bfloat16,
 }
-# The same layouts through the parameters of `minifloat`, and layouts that have no name of their own here.
+# The same layouts through the parameters of `minifloat`, and layouts that have no name in anybit.
 CUSTOM = {
     "e3m4 inf": (ml_dtypes.float8_e3m4, dict(width=8, exponent_width=3, flavour="inf")),
     "e4m3 inf": (ml_dtypes.float8_e4m3, dict(width=8, exponent_width=4, flavour="inf")),
@@ -40,21 +40,21 @@ INTEGERS = {"int2": ml_dtypes.int2, "uint2": ml_dtypes.uint2, "int4": ml_dtypes.
 
 def beyond_the_peer(name, x):
     """Numbers for which the peer does not give the nearest value: ml_dtypes rounds float32's subnormals just above
-    2^-127 up to 2^-126. gfloat gives 2^-127, as we do."""
+    2^-127 up to 2^-126. gfloat gives 2^-127, as anybit does."""
     if name != "fp8_e8m0":
         return np.zeros(x.shape, bool)
     return (x > 2.0**-127) & (x < 1.5 * 2.0**-127)
 
 
 def values_of(dtype, bits):
-    """What the peer says that every code means."""
+    """The peer's value of every code."""
     word = np.uint16 if bits > 8 else np.uint8
     with np.errstate(invalid="ignore"):
         return np.arange(1 << bits, dtype=np.uint32).astype(word).view(dtype).astype(np.float32)
 
 
 def codes_of(dtype, x):
-    """What the peer makes of float32 numbers."""
+    """The peer's codes of float32 numbers."""
     with np.errstate(over="ignore", invalid="ignore"):
         y = x.astype(dtype)
     return y.view(np.uint16 if y.dtype.itemsize == 2 else np.uint8).astype(np.uint16)
@@ -69,7 +69,7 @@ def with_neighbours(x):
 
 
 def edges(values):
-    """Every value of a format, every midpoint, both with their neighbours; powers of two; the odd ones."""
+    """Every value of a format and every midpoint, both with their neighbours; powers of two; special values."""
     finite = np.unique(values[np.isfinite(values)].astype(np.float64))
     midpoints = (finite[1:] + finite[:-1]) / 2
     beyond = [finite[-1] + (finite[-1] - finite[-2]) * k for k in (0.5, 1, 1.5)]
@@ -81,7 +81,7 @@ def edges(values):
 
 
 def disagreements(name, x, ours, theirs, values):
-    """Where two codes mean different things. NaN in is left out, since peers differ; any NaN equals any other."""
+    """Indices where two codes have different values. NaN inputs are left out, since peers differ; any NaN equals any other."""
     other = np.flatnonzero(ours != theirs)
     x, ours, theirs = x[other], ours[other], theirs[other]
     same = np.isnan(x) | beyond_the_peer(name, x) | (np.isnan(values[ours]) & np.isnan(values[theirs]))

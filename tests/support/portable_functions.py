@@ -1,4 +1,4 @@
-"""Models whose only node is a function of ai.anybit, what ONNX Runtime makes of them, and what the library does.
+"""Models whose only node is a function of ai.anybit: results of ONNX Runtime, and of the library.
 
     model, expected = decode_model("mxfp4_e2m1 axis=0", values)
     assert same_bits(Peer(model).run(), expected)

@@ -1,4 +1,4 @@
-"""What the tests of `anybit quantize` share: small models, samples, and running a file in both runtimes."""
+"""Shared by the tests of `anybit quantize`: small models, samples, and runs of a file in both runtimes."""
 import functools
 import json
 import subprocess
@@ -17,19 +17,19 @@ DIGITS = ROOT / "examples" / "digits"
 
 
 def run_tool(tool, *arguments, code=0):
-    """`code`: 0, 2 (the call was wrong), or "error" for that and 1 (the work failed)."""
+    """`code`: 0, 2 (wrong usage), or "error" for 1 (failure) or 2."""
     done = subprocess.run([tool("anybit"), *map(str, arguments)], capture_output=True, text=True, timeout=300)
     assert done.returncode in ((1, 2) if code == "error" else (code,)), done.stdout + done.stderr
     return done
 
 
 def net(seed=0, opset=17, ir=8):
-    """Conv, Relu, depthwise Conv, HardSwish by hand, a residual sum, pooling, Flatten, Gemm; and a MatMul behind it."""
+    """Conv, Relu, depthwise Conv, HardSwish by hand, a residual sum, pooling, Flatten, Gemm, and a MatMul after it."""
     rng = np.random.default_rng(seed)
 
     def weight(name, *shape):
         scale = 1.4 / np.sqrt(np.prod(shape[1:]))
-        spread = rng.uniform(0.2, 2, shape[0]).reshape(-1, *[1] * (len(shape) - 1))  # channels of different sizes
+        spread = rng.uniform(0.2, 2, shape[0]).reshape(-1, *[1] * (len(shape) - 1))  # channels of different ranges
         return numpy_helper.from_array((rng.standard_normal(shape) * scale * spread).astype(np.float32), name)
 
     constants = [weight("w1", 8, 3, 3, 3), weight("b1", 8), weight("w2", 8, 1, 3, 3), weight("w3", 8, 8, 1, 1),
@@ -69,7 +69,7 @@ def samples(folder, count=8, shape=(1, 3, 16, 16), seed=1):
 
 
 def in_onnxruntime(model, feeds, threads=0, optimised=False):
-    """All outputs; without graph optimisations, which saturate in 8 bits on some CPUs. `threads`: 0 is its own choice."""
+    """All outputs; without graph optimizations, whose int8 kernels saturate on some CPUs. `threads`: 0 is ONNX Runtime's default."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     if not optimised:
@@ -81,7 +81,7 @@ def in_onnxruntime(model, feeds, threads=0, optimised=False):
 
 @functools.cache
 def onnxruntime_saturates():
-    """Whether ONNX Runtime's sums of uint8 times int8 saturate here, as on CPUs without VNNI: two neighbours are 255 · 127 each."""
+    """Whether ONNX Runtime's sums of uint8 times int8 saturate on this CPU, as they do without VNNI: adjacent products are 255 · 127."""
     graph = helper.make_graph([helper.make_node("MatMulInteger", ["a", "b"], ["y"])], "probe",
                               [helper.make_tensor_value_info("a", TensorProto.UINT8, [1, 4])],
                               [helper.make_tensor_value_info("y", TensorProto.INT32, [1, 1])],

@@ -1,7 +1,7 @@
 """Block formats in exact rational arithmetic, written from docs/formats.md; nothing here calls the library.
 
-A reference takes a block of float32 values and answers with its words (signed integers) and its codes; decode() gives
-the value of a code. Values are Fractions; the sign of zero is kept beside them.
+A reference takes a block of float32 values and returns its words (signed integers) and its codes; decode() returns
+the value of a code. Values are Fractions; the sign of zero is kept separately.
 """
 
 import math
@@ -21,7 +21,7 @@ def power(e):
 
 
 def floor_log2(x):
-    """Of a positive Fraction, by integers alone."""
+    """Of a positive Fraction, in integer arithmetic."""
     e = x.numerator.bit_length() - x.denominator.bit_length()
     return e if power(e) <= x else e - 1
 
@@ -32,7 +32,7 @@ def ceil_log2(x):
 
 
 def round_log2(x):
-    """The nearest whole logarithm: up from the square root of two on."""
+    """The logarithm rounded to an integer: up from the square root of two on."""
     e = floor_log2(x)
     return e + 1 if (x / power(e)) ** 2 >= 2 else e
 
@@ -42,7 +42,7 @@ def finite(x):
 
 
 def magnitudes(xs):
-    """Of a format without Inf and NaN: Inf counts as the largest float32, NaN as nothing."""
+    """For a format without Inf and NaN: Inf counts as the largest float32, NaN is ignored."""
     return [LARGEST_FLOAT32 if math.isinf(x) else abs(Fraction(x)) for x in xs if not math.isnan(x)]
 
 
@@ -100,7 +100,7 @@ def nearest_magnitude(values, magnitude, negative, rounding, noise):
     if values[i] == magnitude or i == len(values) - 1:
         return i
     inner, outer = magnitude - values[i], values[i + 1] - magnitude
-    # Even is a value of an even number of steps; without mantissa bits that is always the outer one, as 2 after 1.
+    # A value is even if it is an even number of steps; without mantissa bits the outer one always is, as 2 after 1.
     inner_is_even = values[i] / (values[i + 1] - values[i]) % 2 == 0
     if negative:  # the outer neighbour is the lower one
         return i if choose_side(outer, inner, inner_is_even, True, rounding, noise) else i + 1
@@ -108,7 +108,7 @@ def nearest_magnitude(values, magnitude, negative, rounding, noise):
 
 
 class Reference:
-    """encode() of one block, given words and rounding, and what follows from it."""
+    """Applies the encode() and decode() of a format to one block, given words and rounding."""
 
     def codes(self, xs, words, rounding, noise):
         return [self.encode(x, words, i, rounding, int(noise[i])) for i, x in enumerate(xs)]
@@ -117,7 +117,7 @@ class Reference:
         return np.array([self.decode(c, words, i) for i, c in enumerate(codes)], np.float32)
 
     def quantized(self, xs, values):
-        """What quantize() gives for xs when its codes have these values."""
+        """The result of quantize() for xs whose codes have these values."""
         return values
 
     def rounding(self, asked):
@@ -130,7 +130,7 @@ def sign_bit(x):
 
 # OCP MX -----------------------------------------------------------------------------------------------------------
 
-# exponent bits, mantissa bits, bias, emax, codes at the top that are not numbers, and what those are
+# exponent bits, mantissa bits, bias, emax, and the meaning of the highest codes, which are not finite
 ELEMENTS = {
     "mxfp8_e5m2": (5, 2, 15, 15, ["inf", "nan", "nan", "nan"]),
     "mxfp8_e4m3": (4, 3, 7, 8, ["nan"]),
@@ -222,13 +222,13 @@ class Mx(Reference):
 
 
 class SignMagnitude(Reference):
-    """A sign above `bits` bits of M; exponent() gives the exponent of the i-th value."""
+    """A sign above a mantissa of `bits` bits; exponent() is the exponent of the i-th value."""
 
     def exponent(self, words, i):
         return words[0]
 
     def fitting_exponent(self, amax, lowest, highest):
-        """The smallest exponent at which the rounded maximum fits, or the highest. Below amax / 4 none does."""
+        """The smallest exponent at which the rounded maximum fits, or the highest. No exponent below amax / 4 fits."""
         start = lowest if amax == 0 else max(lowest, floor_log2(amax) - 2)
         for e in range(start, highest):
             if round_between(amax * 2**self.bits / power(e), "half_even", 0) <= 2**self.bits - 1:
@@ -266,7 +266,7 @@ class BlockFp(SignMagnitude):
 
 
 class SharedMicro(SignMagnitude):
-    """Words: the exponent, then 32 shift bits to a word."""
+    """Words: the exponent, then 32 shift bits per word."""
 
     def __init__(self, bits):
         self.bits = bits
@@ -352,7 +352,7 @@ class BlockLog(Reference):
 
 
 def float32_fraction(value):
-    """A positive Fraction rounded to float32, as a Fraction; one beyond float32 stays as large as it is."""
+    """A positive Fraction rounded to float32, as a Fraction; one beyond the range of float32 is unchanged."""
     return value if value > LARGEST_FLOAT32 else Fraction(float(float32(value)))
 
 
@@ -392,7 +392,7 @@ class Nvfp4(Reference):
         return float32((-1) ** negative * self.ELEMENT[code & 7] * self.step(*words), negative)
 
 
-# Every name, as the library's defaults have it --------------------------------------------------------------------
+# Every name, with the library's defaults --------------------------------------------------------------------------
 
 ALL = {name: (lambda name=name: Mx(name)) for name in ELEMENTS} | {
     "block_fp": BlockFp,

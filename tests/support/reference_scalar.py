@@ -1,7 +1,7 @@
-"""Formats without blocks in exact rational arithmetic, written from the documents alone.
+"""Scalar formats in exact rational arithmetic, written from docs/formats.md; nothing here calls the library.
 
-A reference has words(xs) (what the group shares), code(x, words, mode, noise) and value(code, words). Numbers are Python
-floats that are float32 numbers; sums are Fractions, quotients that the documents want in float32 are rounded once.
+A reference has words(xs) (the shared parameters of a group), code(x, words, mode, noise) and value(code, words). Numbers are
+Python floats that are float32 numbers; sums are Fractions; quotients that docs/formats.md defines in float32 are rounded once.
 """
 
 import bisect
@@ -43,7 +43,7 @@ def round_to_integral(t, mode="half_even", noise=0):
 
 
 def significant(v, digits, lowest=-149):
-    """A positive Fraction rounded to so many binary digits, none below 2^lowest."""
+    """A positive Fraction rounded to `digits` binary digits, none below 2^lowest."""
     unit = power(max(floor_log2(v) - digits + 1, lowest))
     return round_to_integral(v / unit) * unit
 
@@ -70,7 +70,7 @@ def is_negative(x):
 
 
 class Grid:
-    """Magnitudes in steps: nearest value with ties by the number of steps. `beyond` is the step after the largest."""
+    """Magnitudes on a grid: the nearest value; ties are decided by the number of steps. `beyond` is the step after the largest."""
 
     def __init__(self, magnitudes, codes, beyond):
         order = sorted(range(len(magnitudes)), key=lambda i: magnitudes[i])
@@ -196,7 +196,7 @@ class Affine:
         self.kind, self.eps = scale_kind, Fraction(float32(Fraction(eps)))
 
     def kind_of(self, s):
-        """A scale (Fraction) of the kind asked for."""
+        """A scale (Fraction) rounded to the given kind."""
         s = max(s, TINY)
         k = floor_log2(s)
         if self.kind == "float16":
@@ -221,7 +221,7 @@ class Affine:
         return self.cut(LARGEST / steps, digits)
 
     def parameters(self, low, high):
-        """(scale, zero point); scale None for nothing but zeros."""
+        """(scale, zero point); the scale is None if all values are zero."""
         low, high = min(Fraction(low), 0), max(Fraction(high), 0)
         middle = 0 if self.signed else 2 ** (self.bits - 1)
         if low == high == 0:
@@ -278,7 +278,7 @@ class Fixed:
         self.low, self.high = (-(2 ** (width - 1)), 2 ** (width - 1) - 1) if signed else (0, 2**width - 1)
 
     def error(self, wholes, f):
-        """The squared error at f places of numbers in units of 2^-149."""
+        """The squared error with f fractional bits, for numbers in units of 2^-149."""
         unit = 1 << (149 - f)
         total = 0
         for n in wholes:
@@ -288,7 +288,7 @@ class Fixed:
         return total
 
     def words(self, xs):
-        """For frac = auto: the finest of those with the least squared error."""
+        """For frac = auto: the largest number of fractional bits with the least squared error."""
         if self.frac != "auto":
             return []
         xs = [x for x in xs if math.isfinite(x)]
@@ -384,14 +384,14 @@ class Binary:
 
 
 class BinaryResidual:
-    """With given gammas; how they are found is tested by what they achieve."""
+    """With given gammas; tests of the search check the error that it achieves."""
 
     def __init__(self, gammas, clip=False):
         self.gammas = sorted(gammas, reverse=True)
         self.clip = clip
         self.by_value = {}
         for code in range(1 << len(gammas)):
-            self.by_value[self.value(code, None)] = code  # the highest code of a value stays
+            self.by_value[self.value(code, None)] = code  # the highest code of a value wins
 
     def words(self, xs):
         return [bits(g) for g in self.gammas]

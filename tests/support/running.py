@@ -1,4 +1,4 @@
-"""Runs the examples of a document in order, in one folder that has what examples talk about."""
+"""Runs the examples of a document in order, in one folder with the files that examples use."""
 
 import contextlib
 import io
@@ -14,7 +14,7 @@ from support.blocks import Bad, Block, blocks_of, missing, steps_of
 
 ROOT = Path(__file__).resolve().parents[2]
 STRICT = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-unused"]
-# What fragments of C in the documents talk about.
+# Declarations that C fragments in the documents use.
 AROUND = """
 #include <stdint.h>
 #include "anybit/anybit.h"
@@ -72,13 +72,13 @@ class Runner:
             self.compare(step.shown, block)
 
     def output(self, block: Block) -> None:
-        """What the block before it printed."""
+        """The output of the block before it."""
         self.compare(block.text.splitlines(), block)
 
     def compare(self, shown: list[str], block: Block) -> None:
         line = missing(shown, self.printed.rstrip("\n").split("\n") if self.printed else [], bool(block.numbers_vary))
         if line is not None:
-            raise Bad(f"shows '{line}', which is not in its place of\n{self.printed}")
+            raise Bad(f"shows '{line}', which is not at its position in\n{self.printed}")
 
     def python(self, block: Block) -> None:
         printed = io.StringIO()
@@ -87,7 +87,7 @@ class Runner:
         self.printed = printed.getvalue()
 
     def yaml(self, block: Block) -> None:
-        """A recipe, or a target with what a compiler wants to know, that quantizes model.onnx."""
+        """A recipe, or a target with its constraints, that quantizes model.onnx."""
         option = "--target" if block.text.startswith("target:") else "--recipe"
         (self.folder / "example.yaml").write_text(block.text)
         self.process("anybit", "quantize", "model.onnx", "-o", "example.onnx", option, "example.yaml", "--calib", "samples")
@@ -96,7 +96,7 @@ class Runner:
         json.loads(block.text)
 
     def c(self, block: Block) -> None:
-        """A program is run; declarations must fit the headers that are in the folder; statements must compile."""
+        """A program is run; declarations must agree with the headers in the folder; statements must compile."""
         if "int main(" in block.text:
             (self.folder / "program.c").write_text(block.text)
             library = self.build / "lib"

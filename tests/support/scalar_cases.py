@@ -1,4 +1,4 @@
-"""Every format without blocks that has an exact reference, with the parameters that are tried."""
+"""Every scalar format that has an exact reference, with the parameters under test."""
 
 import itertools
 
@@ -8,7 +8,7 @@ KINDS = ["float32", "float16", "bfloat16", "power_of_two", "power_of_two_ceil", 
 
 
 def elementwise():
-    """Formats whose values stand for themselves: (name, parameters, reference)."""
+    """Formats without shared words: (name, parameters, reference)."""
     shapes = [(2, 1), (3, 1), (3, 2), (4, 1), (4, 3), (5, 2), (6, 3), (7, 1), (8, 4), (8, 7), (10, 5)]
     for width, e in shapes:
         for bias in (None, 0, 2 ** (e - 1) + 2):

@@ -1,4 +1,4 @@
-"""Graphs of n nodes, and the commands that go over them: what twice the nodes may cost."""
+"""Graphs of n nodes, and the commands whose cost must grow linearly with n."""
 import pathlib
 
 import numpy as np
@@ -25,7 +25,7 @@ def model(nodes, inputs=None, outputs=None, constants=(), functions=(), opset=OP
 
 
 def chain(n, make):
-    """Nodes one after the other; make(i, input, output) gives each, or several."""
+    """A chain of nodes; make(i, input, output) returns one node, or several."""
     nodes = []
     for i in range(n):
         made = make(i, "x" if i == 0 else f"h{i}", "y" if i == n - 1 else f"h{i + 1}")
@@ -97,7 +97,7 @@ def qdq_chain(n):
 
 
 def if_fan(n):
-    """Each with two branches that use a value from around them."""
+    """Ifs with two branches that read a value of the outer graph."""
     def branch(i, op):
         return helper.make_graph([helper.make_node(op, ["x"], [f"b{i}{op}"])], f"g{op}", [], [value(f"b{i}{op}")])
     k = n // 3
@@ -108,7 +108,7 @@ def if_fan(n):
 
 
 def nested_if(n):
-    """Ifs in Ifs, ten deep, the rest of the nodes at the bottom."""
+    """Ten nested Ifs; all other nodes are in the innermost."""
     def level(depth):
         if depth == 0:
             nodes = [helper.make_node("Relu", ["x" if i == 0 else f"r{i}"], [f"r{i + 1}"]) for i in range(n)]
@@ -144,14 +144,14 @@ def reshape_chain(n):
 
 
 def constant_chain(n):
-    """All of it can be computed before the model runs."""
+    """The whole chain can be folded."""
     nodes = [helper.make_node("Neg", ["c" if i == 0 else f"k{i}"], [f"k{i + 1}"]) for i in range(n)]
     return model(nodes + [helper.make_node("Add", ["x", f"k{n}"], ["y"])],
                  constants=[constant("c", np.ones((1, WIDTH), np.float32))])
 
 
 def concat_chain(n):
-    """Each adds a constant to those before."""
+    """Each node appends a constant to the previous result."""
     weights = [constant(f"w{i}", np.ones((1, 1), np.float32)) for i in range(n)]
     nodes = [helper.make_node("Concat", ["w0" if i == 0 else f"k{i}", f"w{i}"], [f"k{i + 1}"], axis=0) for i in range(n)]
     return model(nodes + [helper.make_node("ReduceSum", [f"k{n}"], ["t"]), helper.make_node("Add", ["x", "t"], ["y"])],
@@ -167,14 +167,14 @@ def same_names(n):
 
 
 def shape_chain(n):
-    """Shapes that are computed, as exporters write them."""
+    """Computed shapes, as exporters write them."""
     def make(i, a, b):
         return [helper.make_node("Shape", [a], [f"s{i}"]), helper.make_node("Reshape", [a, f"s{i}"], [b])]
     return model(chain(n // 2, make), [value("x", ("batch", WIDTH))], [value("y", ("batch", WIDTH))])
 
 
-def quantized_pass_through(n):
-    """Quantized values that are passed through, all with the same scale and zero point; a sum takes the scale as often as there are nodes."""
+def quantized_moves(n):
+    """Pass-through operators between Q and DQ, all with the same scale and zero point; a Sum reads the scale n times."""
     def make(i, a, b):
         return [helper.make_node("DequantizeLinear", [a if i else "q", "s", "z"], [f"d{i}"]),
                 helper.make_node("Transpose", [f"d{i}"], [f"t{i}"], perm=[1, 0]),
@@ -186,8 +186,9 @@ def quantized_pass_through(n):
     return model(nodes, constants=[constant("s", np.float32(0.1)), constant("z", np.int8(0))])
 
 
-def untyped_integers(n):
-    """Quantized values in a chain of pass-through operators; no zero point states their type."""
+def untold_codes(n):
+    """A chain of pass-through operators on quantized values; each value also has a DequantizeLinear without zero point, which would
+    give its type."""
     k = n // 2 * 2
     nodes = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["h0"])]
     for i in range(k):
@@ -197,8 +198,8 @@ def untyped_integers(n):
                  constants=[constant("s", np.float32(0.1)), constant("z", np.int8(0))])
 
 
-def functions_after_linear(n):
-    """MatMuls of quantized values, each with a function before its result is quantized: each function is tried as a table."""
+def functions_behind_products(n):
+    """Quantized matrix multiplications, each with a function before QuantizeLinear: the fusion tries a lookup table for each."""
     def make(i, a, b):
         return [helper.make_node("DequantizeLinear", [a if i else "q", "s", "z"], [f"d{i}"]),
                 helper.make_node("MatMul", [f"d{i}", f"wd{i}"], [f"m{i}"]),
@@ -213,7 +214,7 @@ def functions_after_linear(n):
 
 
 def convs_used_twice(n):
-    """No activation follows them, but it takes a look to know."""
+    """Convolutions with two consumers: no activation can be fused, but the fusion has to check."""
     def make(i, a, b):
         return [helper.make_node("Conv", [a, "w"], [f"c{i}"], pads=[1, 1, 1, 1]),
                 helper.make_node("Neg", [f"c{i}"], [f"l{i}"]), helper.make_node("Abs", [f"c{i}"], [f"r{i}"]),
@@ -224,7 +225,7 @@ def convs_used_twice(n):
 
 
 def shared_half(n):
-    """MatMuls in float16 that share a Cast."""
+    """Matrix multiplications in float16 that share a Cast."""
     k = n // 2
     nodes = [helper.make_node("Cast", ["x"], ["h"], to=TensorProto.FLOAT16)]
     for i in range(k):
@@ -234,15 +235,15 @@ def shared_half(n):
                  constants=[constant("w", np.eye(WIDTH, dtype=np.float16))])
 
 
-def matmul_fan(n):
-    """MatMuls of one value by one weight."""
+def product_fan(n):
+    """GEMMs of the same input and the same weight."""
     nodes = [helper.make_node("Gemm", ["x", "w", "b"], [f"h{i}"]) for i in range(n)]
     return model(nodes + [helper.make_node("Sum", [f"h{i}" for i in range(n)], ["y"])],
                  constants=[constant("w", np.eye(WIDTH, dtype=np.float32)), constant("b", np.ones(WIDTH, np.float32))])
 
 
-def passes_between_linear(n):
-    """All that is moved shares one scale."""
+def moves_between_products(n):
+    """Pass-through operators between two matrix multiplications: all share one scale."""
     n -= n % 2
     nodes = [helper.make_node("MatMul", ["x", "w"], ["m0"])]
     for i in range(0, n, 2):
@@ -253,7 +254,7 @@ def passes_between_linear(n):
 
 
 def weights_as_inputs(n):
-    """As older exporters list them."""
+    """Initializers that are also inputs, as older exporters write them."""
     made = many_initializers(n)
     made.ir_version = 8
     for one in made.graph.initializer:
@@ -262,7 +263,7 @@ def weights_as_inputs(n):
 
 
 def graphs_that_share_names(n):
-    """Two branches with the same names, and in each as many Ifs as values."""
+    """Two branches with the same value names; each has as many Ifs as other nodes."""
     k = n // 4
     def leaf(name, op):
         return helper.make_graph([helper.make_node(op, ["x"], [name])], op, [], [value(name)])
@@ -277,7 +278,7 @@ def graphs_that_share_names(n):
 
 
 def loop_fan(n):
-    """Loops side by side, each around two values from outside."""
+    """Parallel Loops, each reading two values of the outer graph."""
     def body(i):
         nodes = [helper.make_node("Add", [f"s{i}", "x"], [f"t{i}"]), helper.make_node("Add", [f"t{i}", "k"], [f"u{i}"]),
                  helper.make_node("Identity", [f"go{i}"], [f"on{i}"])]
@@ -295,7 +296,7 @@ SHAPES = [identity_chain, relu_chain, add_chain, relu_fan, wide_concat, conv_cha
           convs_used_twice, shared_half, matmul_fan, passes_between_linear, weights_as_inputs,
           graphs_that_share_names, loop_fan]
 
-# What is asked of each: {m} the model, {q} the model quantized to int8, {o} an output, {c} samples.
+# The commands to run: {m} is the model, {o} an output, {c} samples.
 COMMANDS = {
     "inspect": "inspect {m} --nodes",
     "prepare": "prepare {m} -o {o}",

@@ -1,4 +1,4 @@
-"""The tree that the rules look at: what git tracks, read once."""
+"""The files that git tracks, read once; tests/rules checks them."""
 
 import functools
 import subprocess

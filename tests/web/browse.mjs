@@ -1,5 +1,5 @@
-// Opens reports in a real browser: runs the task of each line of standard input, and prints the visible results as a
-// line, all in JSON. {"page": PATH, "width"?, "height"?, "scheme"?, "steps": [{"do": NAME, …}]}: each step adds its
+// Opens reports in a real browser. Reads one task per line of standard input and prints one line with the visible results,
+// all in JSON. A task: {"page": PATH, "width"?, "height"?, "scheme"?, "steps": [{"do": NAME, …}]}: each step adds its
 // answer to the list.
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
