@@ -136,7 +136,8 @@ WORDS = (
     # Products of a network. Products in mathematics stay: of sizes, sums of products, dot products, the result of Mul.
     Word("product: a node or the work of a GEMM", r"(?:Node|Step|Layer|Work|MatMul|Linear)[&*>]* products?_?\b(?!\()", OPERATOR),
     Word("product: its members", r"(?<![.\w])products?_?(?:\.|->)[a-z_]+\b(?!\.)", OPERATOR),
-    Word("product: a name", word("(?:is|emit|dynamic|matrix|saturating|binary|dot4|gemm|conv)_products?", "products?_(?:of|name|case|fan|node)",
+    Word("product: a name", word("(?:is|emit|dynamic|matrix|saturating|binary|dot4|gemm|conv|behind|after|before|between)_products?",
+                                 "products?_(?:of|name|case|fan|node)",
                                  r"(?<=def )products?", r"(?<=[\"'])products?(?:_\w+)?(?=[\"'])") + r"|\bkProducts\b|\bPRODUCTS\b", OPERATOR),
     Word("Product: a type", r"(?<!Largest)(?<!Quantized)\bProduct\b(?= \w+[,({;]| \{)|\bProduct::", OPERATOR,
          {"src/ops/reduce/reduce.cpp": "ReduceProd multiplies"}),
