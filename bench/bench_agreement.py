@@ -28,7 +28,7 @@ SHAPES = {
 KINDS = {"anybit": "anybit int8", "tensor": "ONNX Runtime, per tensor", "channel": "ONNX Runtime, per channel"}
 
 
-def measured(stem, kind, pictures):
+def measured(stem, kind, images):
     """SQNR between the results of each pair for every image; for the first image, the quantized values that differ, node by node."""
     path = quantized(stem, kind)
     turned = turned_round(path)

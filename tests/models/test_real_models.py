@@ -57,7 +57,7 @@ def test_each_quantized_node_is_within_one_step_given_the_same_inputs(stem, kind
             integers += apart.size
             other += np.count_nonzero(apart)
     assert checked > 50 and fused > 0.8 * checked
-    assert other <= 1e-5 * codes, f"{other} of {codes} quantized values differ"
+    assert other <= 1e-5 * integers, f"{other} of {integers} quantized values differ"
 
 
 # One different value in a million is enough: the difference spreads through later layers until it is as large as the

@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def products(build):
+def built_files(build):
     """Program, library, generators, and the Python module if it was built."""
     files = [build / "bin" / "anybit", (build / "lib" / "libanybit.so").resolve(),
              *sorted((build / "lib" / "anybit" / "codegen").glob("lib*-gen.so")),
@@ -41,7 +41,7 @@ def test_the_program_is_position_independent(build):
 
 
 def test_libraries_are_not_searched_in_the_current_folder(build):
-    for file in products(build):
+    for file in built_files(build):
         if file.name.startswith("_anybit"):  # has the path of the build folder; in a wheel, only $ORIGIN
             continue
         for paths in re.findall(r"\((?:RPATH|RUNPATH)\).*\[(.*)\]", read(file, "-d")):
@@ -63,7 +63,7 @@ def is_sanitized(build):
 def test_stacks_copies_and_indices_are_checked(build):
     if is_sanitized(build):
         return  # sanitizers have their own checks
-    for file in products(build):
+    for file in built_files(build):
         assert "__stack_chk_fail" in read(file, "--dyn-syms"), file
     symbols = read((build / "lib" / "libanybit.so").resolve(), "--dyn-syms")
     assert "__memcpy_chk" in symbols and "_ZSt21__glibcxx_assert_fail" in symbols

@@ -98,7 +98,6 @@ CODEC_USERS = {
     "tests/quantize/test_direct_presets.py": "`_codes` ends the names of packed initializers",
     "tests/runtime/test_binary.py": "packed weights in a format",
     "tests/runtime/test_packed.py": "packed weights in any format",
-    "tests/support/block_data.py": "data for codecs",
     "tests/support/library_codecs.py": "codecs",
     "tests/support/peers.py": "8- and 4-bit floats of other libraries",
     "tests/support/portable_functions.py": "functions that decode codes",

@@ -173,7 +173,7 @@ def shape_chain(n):
     return model(chain(n // 2, make), [value("x", ("batch", WIDTH))], [value("y", ("batch", WIDTH))])
 
 
-def quantized_moves(n):
+def quantized_pass_through(n):
     """Pass-through operators between Q and DQ, all with the same scale and zero point; a Sum reads the scale n times."""
     def make(i, a, b):
         return [helper.make_node("DequantizeLinear", [a if i else "q", "s", "z"], [f"d{i}"]),
@@ -186,7 +186,7 @@ def quantized_moves(n):
     return model(nodes, constants=[constant("s", np.float32(0.1)), constant("z", np.int8(0))])
 
 
-def untold_codes(n):
+def untyped_integers(n):
     """A chain of pass-through operators on quantized values; each value also has a DequantizeLinear without zero point, which would
     give its type."""
     k = n // 2 * 2
@@ -198,7 +198,7 @@ def untold_codes(n):
                  constants=[constant("s", np.float32(0.1)), constant("z", np.int8(0))])
 
 
-def functions_behind_products(n):
+def functions_after_linear(n):
     """Quantized matrix multiplications, each with a function before QuantizeLinear: the fusion tries a lookup table for each."""
     def make(i, a, b):
         return [helper.make_node("DequantizeLinear", [a if i else "q", "s", "z"], [f"d{i}"]),
@@ -235,14 +235,14 @@ def shared_half(n):
                  constants=[constant("w", np.eye(WIDTH, dtype=np.float16))])
 
 
-def product_fan(n):
+def matmul_fan(n):
     """GEMMs of the same input and the same weight."""
     nodes = [helper.make_node("Gemm", ["x", "w", "b"], [f"h{i}"]) for i in range(n)]
     return model(nodes + [helper.make_node("Sum", [f"h{i}" for i in range(n)], ["y"])],
                  constants=[constant("w", np.eye(WIDTH, dtype=np.float32)), constant("b", np.ones(WIDTH, np.float32))])
 
 
-def moves_between_products(n):
+def passes_between_linear(n):
     """Pass-through operators between two matrix multiplications: all share one scale."""
     n -= n % 2
     nodes = [helper.make_node("MatMul", ["x", "w"], ["m0"])]
