@@ -1,6 +1,6 @@
 """Agreement of two runtimes on the same int8 file, compared with the effect of another order of summation.
 
-    python bench/bench_agreement.py [--pictures N] [--write docs/accuracy.md]
+    python bench/bench_agreement.py [--images N] [--write docs/accuracy.md]
 
 ONNX Runtime (optimizations off) is compared with anybit, and with itself on a copy of the file that sums in another order: each
 convolution of the copy reads its input channels in reverse order, with reversed weights.
@@ -28,7 +28,7 @@ SHAPES = {
 KINDS = {"anybit": "anybit int8", "tensor": "ONNX Runtime, per tensor", "channel": "ONNX Runtime, per channel"}
 
 
-def measured(stem, kind, pictures):
+def measured(stem, kind, images):
     """SQNR between the results of each pair for every image; for the first image, the quantized values that differ, node by node."""
     path = quantized(stem, kind)
     turned = turned_round(path)
@@ -37,7 +37,7 @@ def measured(stem, kind, pictures):
     ours, ours_turned = Executor(path), Executor(onnx.load_from_string(turned))
     name = theirs.get_inputs()[0].name
     columns = {"anybit": [], "turned": [], "ours turned": [], "float": []}
-    for seed in range(100, 100 + pictures):
+    for seed in range(100, 100 + images):
         x = image(SHAPES[stem][1], seed)
         wanted, = theirs.run(None, {name: x})
         got, = ours.run([x])
@@ -58,15 +58,15 @@ def span(values):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pictures", type=int, default=12)
+    parser.add_argument("--images", type=int, default=12)
     parser.add_argument("--write", type=pathlib.Path, help="put the table into this document")
     options = parser.parse_args()
     lines = ["| model | quantized by | values that differ, same inputs | anybit and ONNX Runtime | ONNX Runtime in both orders "
              "| anybit in both orders | quantized and float |", "|---|---|--:|--:|--:|--:|--:|"]
     for stem, (title, _) in SHAPES.items():
         for kind, maker in KINDS.items():
-            columns, differ, codes, step = measured(stem, kind, options.pictures)
-            lines.append(f"| {title} | {maker} | {differ} of {codes / 1e6:.1f} million, by {step} | "
+            columns, differ, integers, step = measured(stem, kind, options.images)
+            lines.append(f"| {title} | {maker} | {differ} of {integers / 1e6:.1f} million, by {step} | "
                          + " | ".join(span(values) for values in columns.values()) + " |")
     print("\n".join(lines))
     if options.write:

@@ -70,10 +70,10 @@ def timed(function):
 
 def measure_peer(dtype, values):
     """Conversion of float32 to the peer's type and back, in bytes/s of float32."""
-    coded = values.astype(dtype)
+    encoded = values.astype(dtype)
     return {
         "pack": values.nbytes / timed(lambda: values.astype(dtype)),
-        "unpack": values.nbytes / timed(lambda: coded.astype(np.float32)),
+        "unpack": values.nbytes / timed(lambda: encoded.astype(np.float32)),
     }
 
 

@@ -31,7 +31,7 @@ from support.peer_models import MODELS, image
 
 WORK = ROOT / "build" / "quantize"
 ANYBIT = ROOT / os.environ.get("ANYBIT_BUILD", "build/release") / "bin" / "anybit"
-PICTURES = {
+IMAGES = {
     "ch_PP-OCRv4_rec_infer": (1, 3, 48, 320),
     "ch_PP-OCRv4_det_infer": (1, 3, 320, 320),
     "ch_ppocr_mobile_v2.0_cls_infer": (1, 3, 48, 192),
@@ -51,7 +51,7 @@ def samples(stem, count):
     for k in range(count):
         path = folder / f"{k:03}.npy"
         if not path.exists():
-            np.save(path, image(PICTURES[stem], k))
+            np.save(path, image(IMAGES[stem], k))
     return folder
 
 
@@ -139,13 +139,13 @@ def summary(results, counts):
     for observer in OBSERVERS:
         for count in counts:
             both = [(results.get(f"{stem}|{observer}|{count}|onnxruntime"), results.get(f"{stem}|{observer}|{count}|anybit"))
-                    for stem in PICTURES]
+                    for stem in IMAGES]
             ratios = [a[0] / b[0] for a, b in both if isinstance(a, list) and isinstance(b, list)]
             if ratios:
                 mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
                 yield f"{observer}, {count} samples: {mean:.1f} × (geometric mean), at least {min(ratios):.1f} ×"
     growth = [results[f"{stem}|{observer}|{max(counts)}|anybit"][1] / results[f"{stem}|{observer}|{min(counts)}|anybit"][1]
-              for stem in PICTURES for observer in OBSERVERS
+              for stem in IMAGES for observer in OBSERVERS
               if all(f"{stem}|{observer}|{count}|anybit" in results for count in (min(counts), max(counts)))]
     if growth:
         yield f"anybit's peak memory with {max(counts)} samples is at most {max(growth):.2f} × that with {min(counts)}"
@@ -167,7 +167,7 @@ def matrices(count=16, side=4096):
         for key, value in (("location", data.name), ("offset", k * size), ("length", size)):
             tensor.external_data.add(key=key, value=str(value))
         tensors.append(tensor)
-        nodes.append(helper.make_node("MatMul", [f"x{k}", f"w{k}"], [f"x{k + 1}"], name=f"product{k}"))
+        nodes.append(helper.make_node("MatMul", [f"x{k}", f"w{k}"], [f"x{k + 1}"], name=f"matmul{k}"))
     ports = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, side]) for name in ("x0", f"x{count}")]
     graph = helper.make_graph(nodes, "matrices", ports[:1], ports[1:], tensors)
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), model)
@@ -180,14 +180,14 @@ def weights():
     yield "| recipe | quantization GB/s | whole process GB/s | peak MB |"
     yield "|---|--:|--:|--:|"
     for recipe in WEIGHTS:
-        coding, whole, peak = [], [], []
+        quantizing, whole, peak = [], [], []
         for _ in range(3):
             seconds, most, said = run([ANYBIT, "quantize", model, "-o", WORK / "matrices.q.onnx", "--recipe", recipe,
                                        "--threads", 2, "--json"])
-            coding.append(json.loads(said)["seconds"]["quantize"])
+            quantizing.append(json.loads(said)["seconds"]["quantize"])
             whole.append(seconds)
             peak.append(most)
-        yield f"| {recipe} | {size / min(coding) / 1e9:.2f} | {size / min(whole) / 1e9:.2f} | {max(peak) / 1e6:,.0f} |"
+        yield f"| {recipe} | {size / min(quantizing) / 1e9:.2f} | {size / min(whole) / 1e9:.2f} | {max(peak) / 1e6:,.0f} |"
 
 
 def main():
@@ -213,7 +213,7 @@ def main():
     lines += ["| model | observer | samples | anybit s | ONNX Runtime s (the call) | ratio | anybit MB | ONNX Runtime MB |",
               "|---|---|--:|--:|--:|--:|--:|--:|"]
     print("\n".join(lines[-2:]), flush=True)
-    for stem in PICTURES:
+    for stem in IMAGES:
         for observer in options.observers:
             for count in options.samples:
                 if options.only not in stem:

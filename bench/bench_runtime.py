@@ -20,7 +20,7 @@ import document
 from support.executing import Executor
 from support.peer_models import MODELS, image, peer, quantized
 
-PICTURES = {
+IMAGES = {
     "ch_PP-OCRv4_det_infer": (1, 3, 320, 320),
     "ch_PP-OCRv4_rec_infer": (1, 3, 48, 320),
     "ch_ppocr_mobile_v2.0_cls_infer": (1, 3, 48, 192),
@@ -73,7 +73,7 @@ def cases(only):
             onnx.save(kernel_model(x_shape, w_shape, attributes, kind == "int8"), path)
             x = np.random.default_rng(1).standard_normal(x_shape).astype(np.float32)
             yield name, kind, path, {"x": x}
-    for stem, shape in PICTURES.items():
+    for stem, shape in IMAGES.items():
         if not fits(only, stem):
             continue
         for kind, path in (("float32", MODELS / f"{stem}.onnx"), ("int8", quantized(stem, "channel"))):
@@ -146,7 +146,7 @@ def main():
     summary = [f"Geometric mean, {kind}, {threads} thread{'s' * (threads > 1)}: {geometric_mean(values):.2f} ×"
                for (kind, threads), values in sorted(ratios.items())]
     gains = [ours_by[name, "float32", threads] / time_ for (name, kind, threads), time_ in ours_by.items()
-             if kind == "int8" and (name in PICTURES or "conv" in name or "stem" in name) and threads == 1]
+             if kind == "int8" and (name in IMAGES or "conv" in name or "stem" in name) and threads == 1]
     summary.append(f"anybit's int8 compared with its float32 on convolutions, 1 thread: {geometric_mean(gains):.2f} ×")
     print("\n".join(summary))
     if options.write:

@@ -81,18 +81,18 @@ struct ByteCase {
   void run(ThreadPool& pool) {
     const std::int32_t zero = 7;
     const float scale = 1e-4f;
-    kernels::IntegerGemmWork product{.m = sizes.m, .n = sizes.n, .k = sizes.k};
-    product.a = {kernels::IntegerType::uint8, a.data(), sizes.k, 1};
-    product.a_zero = {&zero, 0, 0};
-    product.b = &b;
-    product.c = c.data();
-    product.c_stride = sizes.n;
-    product.epilogue = {.type = kernels::IntegerResult::uint8,
-                        .scale = {&scale, 0, 0},
-                        .zero_point = 128,
-                        .low = 0,
-                        .high = 255};
-    kernels::gemm(product, pool);
+    kernels::IntegerGemmWork work{.m = sizes.m, .n = sizes.n, .k = sizes.k};
+    work.a = {kernels::IntegerType::uint8, a.data(), sizes.k, 1};
+    work.a_zero = {&zero, 0, 0};
+    work.b = &b;
+    work.c = c.data();
+    work.c_stride = sizes.n;
+    work.epilogue = {.type = kernels::IntegerResult::uint8,
+                     .scale = {&scale, 0, 0},
+                     .zero_point = 128,
+                     .low = 0,
+                     .high = 255};
+    kernels::gemm(work, pool);
   }
   Sizes sizes;
   std::vector<std::uint8_t> a, c;

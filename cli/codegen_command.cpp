@@ -84,7 +84,7 @@ std::optional<std::vector<T>> parse_numbers(std::string_view text) {
 
 // Integers, floats, or a file.
 Result<Array> parse_constant(const std::string& text) {
-  if (const auto whole = parse_numbers<std::int64_t>(text)) return array_of("int64", *whole);
+  if (const auto integer = parse_numbers<std::int64_t>(text)) return array_of("int64", *integer);
   if (const auto real = parse_numbers<double>(text)) return array_of("float64", *real);
   return read_npy(text);
 }

@@ -187,7 +187,7 @@ std::string number_text(double x) {
 
 std::string value_text(const ParameterValue& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *whole);
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *integer);
   if (const auto* real = std::get_if<double>(&value)) return fmt::format("{:g}", *real);
   return std::get<std::string>(value);
 }

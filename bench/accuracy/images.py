@@ -26,7 +26,7 @@ def digits(part):
     return ((images.astype(np.float32) / 255 - 0.1307) / 0.3081).astype(np.float32), labels
 
 
-def pictures(part):
+def colour_images(part):
     cifar = module("cifar", "data")
     images, labels = cifar.load(DATA / "cifar", part)
     return cifar.normalize(images), labels
@@ -42,7 +42,7 @@ def top_1(images, labels):
 
 def tasks():
     for name, load, parts, noise in (("digits", digits, ("train", "t10k"), 0.15),
-                                     ("cifar", pictures, ("train", "test"), 0.5)):
+                                     ("cifar", colour_images, ("train", "test"), 0.5)):
         def samples(load=load, part=parts[0]):
             return [{"image": image[None]} for image in load(part)[0][:SAMPLES]]
 

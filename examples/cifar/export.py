@@ -67,13 +67,13 @@ def export(weights, facts):
     builder.node("Gemm", "head/linear", [x, *head], transB=1)
     builder.nodes[-1].output[0] = "logits"
     image = helper.make_tensor_value_info("image", TensorProto.FLOAT, ["batch", 3, 32, 32],
-                                          f"Colour pictures: {facts['normalization']}")
+                                          f"Colour images: {facts['normalization']}")
     logits = helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", 10],
                                            f"Scores before softmax: {', '.join(data.CLASSES)}")
     graph = helper.make_graph(builder.nodes, "cifar", [image], [logits], builder.tensors)
     model = helper.make_model(graph, producer_name="anybit examples/cifar", ir_version=8,
                               opset_imports=[helper.make_opsetid("", 17)],
-                              doc_string="A depthwise-separable network with residuals for small colour pictures.")
+                              doc_string="A depthwise-separable network with residuals for small colour images.")
     helper.set_model_props(model, facts)
     onnx.checker.check_model(model, full_check=True)
     return onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True)

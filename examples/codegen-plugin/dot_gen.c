@@ -54,6 +54,6 @@ static int generate(const anybit_view* view, const anybit_codegen_options* optio
 }
 
 static const anybit_codegen_plugin plugin = {
-    ANYBIT_CODEGEN_ABI, "dot-gen", ".dot", "a picture, for Graphviz", ANYBIT_VIEW_WRITTEN, generate, 0, 0, 0};
+    ANYBIT_CODEGEN_ABI, "dot-gen", ".dot", "a diagram, for Graphviz", ANYBIT_VIEW_WRITTEN, generate, 0, 0, 0};
 
 const anybit_codegen_plugin* anybit_codegen_entry(void) { return &plugin; }

@@ -1,6 +1,6 @@
 """The layers of the digits network in plain numpy: forward, backward, and their ONNX nodes.
 
-Activations are [batch, height, width, channels], so that a convolution is one matrix product over rows of
+Activations are [batch, height, width, channels], so that a convolution is one matrix multiplication over rows of
 patches; `export` transposes the weights into ONNX's channel-first order.
 """
 import numpy as np
@@ -37,21 +37,21 @@ class Conv(Layer):
         fan_in = kernel * kernel * inputs
         self.parameters["weight"] = rng.normal(0, np.sqrt(2 / fan_in), (kernel, kernel, inputs, outputs))
 
-    def _product(self, x, weight):
+    def _multiply(self, x, weight):
         rows = patches(x) if self.kernel == 3 else x
         matrix = weight.reshape(-1, weight.shape[-1])
         rows = rows.reshape(-1, len(matrix))
         return rows, (rows @ matrix).reshape(*x.shape[:3], -1)
 
     def forward(self, x, training):
-        self.rows, y = self._product(x, self.parameters["weight"])
+        self.rows, y = self._multiply(x, self.parameters["weight"])
         return y
 
     def backward(self, dy):
         weight = self.parameters["weight"]
         self.gradients["weight"] = (self.rows.T @ dy.reshape(-1, dy.shape[-1])).reshape(weight.shape)
         # The gradient of a same-padded convolution is a convolution with the kernel rotated by 180 degrees.
-        return self._product(dy, weight[::-1, ::-1].swapaxes(2, 3))[1]
+        return self._multiply(dy, weight[::-1, ::-1].swapaxes(2, 3))[1]
 
     def export(self, graph, x):
         weight = graph.tensor(f"{self.name}.weight", self.parameters["weight"].transpose(3, 2, 0, 1))

@@ -262,11 +262,11 @@ class CaseMaker {
     quantized_ = true;
     std::int64_t count = 1;
     for (const std::int64_t dim : dims) count *= dim;
-    std::vector<std::int8_t> codes;
+    std::vector<std::int8_t> integers;
     for (std::int64_t i = 0; i < count; ++i)
-      codes.push_back(static_cast<std::int8_t>(choices_.number() * 127));
+      integers.push_back(static_cast<std::int8_t>(choices_.number() * 127));
     const std::int64_t scales = choices_.below(2) == 0 ? 1 : dims[axis];
-    const std::string held = constant(ElementType::int8, dims, std::move(codes));
+    const std::string held = constant(ElementType::int8, dims, std::move(integers));
     const std::string steps = scales == 1 ? scalar(scale / 127) : reals({scales}, scale / 254, scale / 127);
     return step("DequantizeLinear", {held, steps}, {attribute("axis", static_cast<std::int64_t>(axis))});
   }
@@ -310,21 +310,21 @@ class CaseMaker {
     const std::string zero =
         is_signed ? constant(ElementType::int8, {}, std::vector<std::int8_t>{static_cast<std::int8_t>(3)})
                   : constant(ElementType::uint8, {}, std::vector<std::uint8_t>{128});
-    const std::string codes = step("QuantizeLinear", {x.name, scale, zero});
-    put(step("DequantizeLinear", {codes, scale, zero}), x.dims, x.shape);
+    const std::string integers = step("QuantizeLinear", {x.name, scale, zero});
+    put(step("DequantizeLinear", {integers, scale, zero}), x.dims, x.shape);
   }
 
   // A MatMul as dynamic quantization writes it.
-  std::string dynamic_product(const Value& x, std::int64_t columns, float scale) {
+  std::string dynamic_matmul(const Value& x, std::int64_t columns, float scale) {
     quantized_ = true;
-    const std::string codes = fresh(), x_scale = fresh(), zero = fresh();
-    graph_.nodes.push_back(node("DynamicQuantizeLinear", {x.name}, {codes, x_scale, zero}, {}));
+    const std::string integers = fresh(), x_scale = fresh(), zero = fresh();
+    graph_.nodes.push_back(node("DynamicQuantizeLinear", {x.name}, {integers, x_scale, zero}, {}));
     std::vector<std::int8_t> held;
     for (std::int64_t i = 0; i < x.dims.back() * columns; ++i)
       held.push_back(static_cast<std::int8_t>(choices_.number() * 127));
     const std::string w = constant(ElementType::int8, {x.dims.back(), columns}, std::move(held));
     const std::string w_zero = constant(ElementType::int8, {}, std::vector<std::int8_t>{0});
-    const std::string sums = step("MatMulInteger", {codes, w, zero, w_zero});
+    const std::string sums = step("MatMulInteger", {integers, w, zero, w_zero});
     const auto real = std::int64_t{static_cast<int>(ElementType::float32)};
     const std::string scales = step("Mul", {x_scale, scalar(scale / 127)});
     return step("Mul", {step("Cast", {sums}, {attribute("to", real)}), scales});
@@ -338,7 +338,7 @@ class CaseMaker {
     std::vector<std::int64_t> dims = x.dims;
     dims.back() = columns;
     std::string y = choices_.below(3) == 2
-                        ? dynamic_product(x, columns, scale)
+                        ? dynamic_matmul(x, columns, scale)
                         : step("MatMul", {x.name, weights({x.dims.back(), columns}, 1, scale)});
     if (choices_.below(2) == 1) y = step("Add", {y, reals({columns}, 0.5f)});
     put(std::move(y), std::move(dims));

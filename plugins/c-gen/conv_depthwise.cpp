@@ -51,7 +51,7 @@ void emit_depthwise_conv(Node& node, const IntegerConv& conv) {
   node.helper(split, filled(kSplit, {{"S", std::string(short_name(x))}, {"T", std::string(x.c())}}));
   const std::int64_t height = part_size(h), width = part_size(v), run = (h.output - 1) * width + v.output;
   const std::string parts = node.scratch("int16_t", height * width * h.stride * v.stride + kTapsSlack);
-  const std::string codes = node.scratch(y.c(), run + kTapsSlack);
+  const std::string quantized = node.scratch(y.c(), run + kTapsSlack);
   std::vector<std::int32_t> sizes, offsets;
   for (const std::int64_t one : {h.input, v.input, h.stride, v.stride, h.before, v.before, height, width})
     sizes.push_back(static_cast<std::int32_t>(one));
@@ -76,7 +76,7 @@ void emit_depthwise_conv(Node& node, const IntegerConv& conv) {
                     places = node.int32s(offsets), range = code_arguments(conv.y_zero, y.info());
   const auto emit_taps = [&](const std::string& taps) {
     node.line("{}({}, {}, weights, {}, {}, {}[o], {}[o], {}, {});", taps, parts, places, offsets.size() / 2,
-              run, bias, factors, range, codes);
+              run, bias, factors, range, quantized);
   };
   if (conv.largest_sum > INT32_MAX) {
     emit_taps(need_far_taps(node, y));
@@ -94,7 +94,7 @@ void emit_depthwise_conv(Node& node, const IntegerConv& conv) {
   node.loop("r", h.output);
   node.loop("c", v.output);
   node.line("{}[((g * {} + m) * {} + r) * {} + c] = {}[r * {} + c];", out, conv.outputs, h.output, v.output,
-            codes, width);
+            quantized, width);
   for (int i = 0; i < 4; ++i) node.end();
 }
 

@@ -109,13 +109,13 @@ std::string gathering(Node& node, const IntegerConv& conv, const TiledConv& how,
 
 // Weights widened to int16.
 std::string widened_weights(Node& node, const IntegerConv& conv, std::int64_t depth) {
-  const auto codes = node.integers_in(conv.w, "the weights");
+  const auto integers = node.integers_in(conv.w, "the weights");
   std::vector<std::int16_t> wide(static_cast<std::size_t>(conv.groups * conv.outputs * depth));
   for (std::int64_t o = 0; o < conv.groups * conv.outputs; ++o) {
     const std::int32_t zero = conv.w_zero[static_cast<std::size_t>(o)];
     for (std::int64_t k = 0; k < conv.depth(); ++k)
       wide[static_cast<std::size_t>(o * depth + k)] =
-          static_cast<std::int16_t>(codes[static_cast<std::size_t>(o * conv.depth() + k)] - zero);
+          static_cast<std::int16_t>(integers[static_cast<std::size_t>(o * conv.depth() + k)] - zero);
   }
   return node.array(Element::int16, wide.data(), static_cast<std::int64_t>(wide.size()));
 }
@@ -224,7 +224,7 @@ void emit_tiled_conv(Node& node, const IntegerConv& conv) {
                      dot4_rows = bytes ? dot4_rows_bytes(node, conv, how) : 0;
   if (pair_rows + dot4_rows > 0) how.rows = node.scratch("int16_t", (std::max(pair_rows, dot4_rows) + 1) / 2);
   if (!bytes) return emit_binary_conv(node, conv, how);
-  node.line("#if defined(QUADS)");
+  node.line("#if defined(VNNI)");
   emit_dot4_conv(node, *bytes, how);
   node.line("#else");
   if (pair_rows == 0) node.line("(void){};", how.rows);

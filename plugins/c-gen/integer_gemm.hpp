@@ -15,7 +15,7 @@ struct Term {
 struct IntegerGemmWork {
   std::size_t a = 0, b = 0;  // inputs
   bool trans_a = false, trans_b = false;
-  std::string a_codes = {};  // a pointer to A, if it is not input `a`
+  std::string a_quantized = {};  // a pointer to A, if it is not input `a`
   Element a_type = Element::uint8;
   Term a_zero = {}, b_zero = {}, bias = {}, factor = {}, addend = {};
   // If set, A is read as m rows of k numbers, and B as the matching matrix, whatever their shapes.
@@ -25,6 +25,6 @@ struct IntegerGemmWork {
 };
 
 // Output 0: int32 accumulators, float32 (scaled, with addend), or 8- or 16-bit integers.
-void emit_integer_gemm(Node& node, const IntegerGemmWork& product);
+void emit_integer_gemm(Node& node, const IntegerGemmWork& work);
 
 }  // namespace anybit::cgen

@@ -76,9 +76,9 @@ std::string to_code(Node& node, std::string_view real, std::int64_t zero_point, 
 
 std::int64_t rounded(float x, std::int64_t zero_point, const ElementInfo& type) {
   if (std::isnan(x)) return zero_point;
-  const double whole = std::nearbyint(static_cast<double>(x)) + static_cast<double>(zero_point);
+  const double integer = std::nearbyint(static_cast<double>(x)) + static_cast<double>(zero_point);
   return static_cast<std::int64_t>(
-      std::clamp(whole, static_cast<double>(type.low), static_cast<double>(type.high)));
+      std::clamp(integer, static_cast<double>(type.low), static_cast<double>(type.high)));
 }
 
 void emit_look_up(Node& node, const std::string& table, const std::string& x, const std::string& y,
@@ -98,12 +98,12 @@ void emit_look_up(Node& node, const std::string& table, const std::string& x, co
   for (int32_t h = 0; h < 16 && count >= 128; ++h)
     for (int32_t j = 0; j < 32; ++j) parts[h][j] = (char)table[16 * h + j % 16];
   for (; i + 32 <= count && count >= 128; i += 32) {
-    const chars codes = *(const loose_chars *)(const void *)(x + i);
+    const chars quantized = *(const loose_chars *)(const void *)(x + i);
     const chars up = {0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70,
                       0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70};
-    chars found = __builtin_ia32_pshufb256(parts[0], __builtin_ia32_paddusb256(codes, up));
+    chars found = __builtin_ia32_pshufb256(parts[0], __builtin_ia32_paddusb256(quantized, up));
     for (int32_t h = 1; h < 16; ++h)
-      found |= __builtin_ia32_pshufb256(parts[h], __builtin_ia32_paddusb256(codes ^ (char)(16 * h), up));
+      found |= __builtin_ia32_pshufb256(parts[h], __builtin_ia32_paddusb256(quantized ^ (char)(16 * h), up));
     *(loose_chars *)(void *)(y + i) = found;
   }
 #endif

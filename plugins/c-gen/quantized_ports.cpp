@@ -51,13 +51,13 @@ void Unit::find_quantized_ports() {
     const auto [first, last] = quantizes ? inputs.equal_range(from) : outputs.equal_range(to);
     for (auto found = first; found != last; ++found) {
       Port& port = *found->second;
-      const Value& whole = quantizes ? *to : *from;
-      if (port.quantized || whole.info().kind != Kind::integer) continue;
-      Storage& storage = storage_of(whole);
+      const Value& stored = quantizes ? *to : *from;
+      if (port.quantized || stored.info().kind != Kind::integer) continue;
+      Storage& storage = storage_of(stored);
       const bool alone = quantizes ? storage_of(*from).uses == 1 : storage_of(*to).uses == 1;
       if (!alone || !storage.outer.empty() || !storage.inner.empty()) continue;
       if (!parameters(values_, node, port)) continue;
-      port.quantized = &whole;
+      port.quantized = &stored;
       storage.inner = port.name;
       ++storage.uses;  // the use by the entry
       (quantizes ? first_nodes_ : last_nodes_).insert(&node);

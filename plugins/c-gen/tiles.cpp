@@ -41,13 +41,13 @@ INLINE void preserve_sums(int32_t *to, ints low, ints high) {
   *(loose_ints *)(void *)(to + 8) = high;
 }
 #if defined(__AVX512VNNI__) && defined(__AVX512BW__) && (defined(__clang__) || __GNUC__ >= 12)
-#define QUADS 1
+#define VNNI 1
 typedef int32_t wide_ints __attribute__((vector_size(64)));
 typedef float wide_reals __attribute__((vector_size(64)));
 typedef wide_ints loose_wide_ints __attribute__((aligned(1), may_alias));
 /* Compilers have different names for these instructions. */
 #define OF_THREE(name, to, a, b) __asm__(name " {%2, %1, %0|%0, %1, %2}" : to : "v"(a), "v"(b))
-#define ADD_QUADS(sums, bytes, signed_bytes) OF_THREE("vpdpbusd", "+v"(sums), bytes, signed_bytes)
+#define ADD_DOT4(sums, bytes, signed_bytes) OF_THREE("vpdpbusd", "+v"(sums), bytes, signed_bytes)
 INLINE wide_ints all_ints(int32_t one) {
   const wide_ints all = {one, one, one, one, one, one, one, one, one, one, one, one, one, one, one, one};
   return all;
@@ -187,18 +187,18 @@ constexpr std::string_view kWiden =
 })";
 
 // Requantizes 16 sums with one bias and factor.
-constexpr std::string_view kCodes =
-    R"(INLINE void codes_$S(const int32_t *restrict sums, const int32_t *restrict bias, const float *restrict factor,
-                            int32_t low, int32_t high, int32_t zero, $T *restrict codes) {
-#if defined(QUADS)
+constexpr std::string_view kRequantize =
+    R"(INLINE void requantize_$S(const int32_t *restrict sums, const int32_t *restrict bias, const float *restrict factor,
+                            int32_t low, int32_t high, int32_t zero, $T *restrict quantized) {
+#if defined(VNNI)
   typedef $T sixteen __attribute__((vector_size(16)));
   typedef sixteen loose_sixteen __attribute__((aligned(1), may_alias));
   const wide_ints least = all_ints(0x4B400000 + low), most = all_ints(0x4B400000 + high);
-  wide_ints whole = *(const loose_wide_ints *)(const void *)sums;
-  whole = (wide_ints)(__builtin_convertvector(whole + bias[0], wide_reals) * factor[0] + 12582912.0f);
-  OF_THREE("vpmaxsd", "=v"(whole), whole, least);
-  OF_THREE("vpminsd", "=v"(whole), whole, most);
-  *(loose_sixteen *)(void *)codes = __builtin_convertvector(whole + (zero - 0x4B400000), sixteen);
+  wide_ints integer = *(const loose_wide_ints *)(const void *)sums;
+  integer = (wide_ints)(__builtin_convertvector(integer + bias[0], wide_reals) * factor[0] + 12582912.0f);
+  OF_THREE("vpmaxsd", "=v"(integer), integer, least);
+  OF_THREE("vpminsd", "=v"(integer), integer, most);
+  *(loose_sixteen *)(void *)quantized = __builtin_convertvector(integer + (zero - 0x4B400000), sixteen);
 #elif defined(VECTORS)
   const int32_t less = zero - 0x4B400000;
   const ints point = {less, less, less, less, less, less, less, less};
@@ -207,32 +207,32 @@ constexpr std::string_view kCodes =
   const ints add = {b, b, b, b, b, b, b, b};
   const reals by = {f, f, f, f, f, f, f, f};
   halves packed;
-  four mixed, codes4;
+  four mixed, quantized4;
   packed.all = __builtin_ia32_packssdw256(to_wide_code(ints_at(sums), add, by, point),
                                           to_wide_code(ints_at(sums + 8), add, by, point));
   (void)low, (void)high;
   /* Its halves have numbers 0 to 3 and 8 to 11, 4 to 7 and 12 to 15. */
   mixed = (four)$pack(packed.half[0], packed.half[1]);
-  codes4 = (four){mixed[0], mixed[2], mixed[1], mixed[3]};
-  *(loose_four *)(void *)codes = codes4;
+  quantized4 = (four){mixed[0], mixed[2], mixed[1], mixed[3]};
+  *(loose_four *)(void *)quantized = quantized4;
 #else
   for (int32_t j = 0; j < 16; ++j)
-    codes[j] = ($T)to_code((float)(sums[j] + bias[0]) * factor[0], low, high, zero);
+    quantized[j] = ($T)to_code((float)(sums[j] + bias[0]) * factor[0], low, high, zero);
 #endif
 })";
 
-constexpr std::string_view kWideCodes =
-    R"(INLINE void codes_$S(const int32_t *restrict sums, const int32_t *restrict bias, const float *restrict factor,
-                            int32_t low, int32_t high, int32_t zero, $T *restrict codes) {
+constexpr std::string_view kRequantizeWide =
+    R"(INLINE void requantize_$S(const int32_t *restrict sums, const int32_t *restrict bias, const float *restrict factor,
+                            int32_t low, int32_t high, int32_t zero, $T *restrict quantized) {
   for (int32_t j = 0; j < 16; ++j)
-    codes[j] = ($T)to_code((float)(sums[j] + bias[0]) * factor[0], low, high, zero);
+    quantized[j] = ($T)to_code((float)(sums[j] + bias[0]) * factor[0], low, high, zero);
 })";
 
 // Quantized outputs of `count` pixels of one channel, each the sum of products of inputs at `offsets`.
 constexpr std::string_view kTaps =
     R"($how void taps_$S(const int16_t *restrict x, const int32_t *restrict offsets, const int16_t *restrict weights,
                           int32_t pairs, int32_t count, int32_t bias, float factor, int32_t low, int32_t high,
-                          int32_t zero, $T *restrict codes) {
+                          int32_t zero, $T *restrict quantized) {
 #if defined(VECTORS)
   const int32_t less = zero - 0x4B400000;
   const ints point = {less, less, less, less, less, less, less, less};
@@ -252,15 +252,15 @@ constexpr std::string_view kTaps =
       s3 += products(HIGH_PAIRS(c, d), pair);
     }
     packed.all = __builtin_ia32_packssdw256(to_wide_code(s0, add, by, point), to_wide_code(s1, add, by, point));
-    *(loose_four *)(void *)(codes + i) = (four)$pack(packed.half[0], packed.half[1]);
+    *(loose_four *)(void *)(quantized + i) = (four)$pack(packed.half[0], packed.half[1]);
     packed.all = __builtin_ia32_packssdw256(to_wide_code(s2, add, by, point), to_wide_code(s3, add, by, point));
-    *(loose_four *)(void *)(codes + i + 16) = (four)$pack(packed.half[0], packed.half[1]);
+    *(loose_four *)(void *)(quantized + i + 16) = (four)$pack(packed.half[0], packed.half[1]);
   }
 #else
   for (int32_t i = 0; i < count; ++i) {
     int32_t sum = bias;
     for (int32_t p = 0; p < 2 * pairs; ++p) sum += x[i + offsets[p]] * weights[p];
-    codes[i] = ($T)to_code((float)sum * factor, low, high, zero);
+    quantized[i] = ($T)to_code((float)sum * factor, low, high, zero);
   }
 #endif
 })";
@@ -269,7 +269,7 @@ constexpr std::string_view kTaps =
 constexpr std::string_view kPlainTaps =
     R"($how void $name(const int16_t *restrict x, const int32_t *restrict offsets, const int16_t *restrict weights,
                           int32_t pairs, int32_t count, int32_t bias, float factor, int32_t low, int32_t high,
-                          int32_t zero, $T *restrict codes) {
+                          int32_t zero, $T *restrict quantized) {
   for (int32_t i = 0; i < count; i += 32) {
     $A sums[32];
     for (int32_t j = 0; j < 32; ++j) sums[j] = bias;
@@ -277,7 +277,7 @@ constexpr std::string_view kPlainTaps =
       const int16_t *from = x + i + offsets[p];
       for (int32_t j = 0; j < 32; ++j) sums[j] += from[j] * weights[p];
     }
-    for (int32_t j = 0; j < 32; ++j) codes[i + j] = ($T)to_code((float)sums[j] * factor, low, high, zero);
+    for (int32_t j = 0; j < 32; ++j) quantized[i + j] = ($T)to_code((float)sums[j] * factor, low, high, zero);
   }
 })";
 
@@ -293,14 +293,14 @@ constexpr std::string_view kPairHalves = R"(#if defined(VECTORS) && (defined(__c
 constexpr std::string_view kFinish =
     R"($how void $name(const int32_t *restrict sums, const int32_t *bias, const float *factor, int32_t low,
                                int32_t high, int32_t zero, $T *restrict y, const int32_t *places, int32_t width) {
-  $T codes[16];
-  $codes;
+  $T quantized[16];
+  $quantized;
   for (int32_t i = 0; i < 16 / $C; ++i) {
     $T *to = y + places[i];
     if (width == $C) {
-      for (int32_t j = 0; j < $C; ++j) to[j] = codes[i * $C + j];
+      for (int32_t j = 0; j < $C; ++j) to[j] = quantized[i * $C + j];
     } else {
-      for (int32_t j = 0; j < width; ++j) to[j] = codes[i * $C + j];
+      for (int32_t j = 0; j < width; ++j) to[j] = quantized[i * $C + j];
     }
   }
 })";
@@ -387,22 +387,22 @@ std::string need_far_taps(Node& node, const Value& out) {
   return name;
 }
 
-std::string need_codes(Node& node, const Value& out) {
+std::string need_requantize(Node& node, const Value& out) {
   need_to_code(node);
   need_vectors(node);
   const Names all = code_names(out);
-  std::string name = fmt::format("codes_{}", short_name(out));
-  node.helper(name, filled(is_byte(out) ? kCodes : kWideCodes, all));
+  std::string name = fmt::format("requantize_{}", short_name(out));
+  node.helper(name, filled(is_byte(out) ? kRequantize : kRequantizeWide, all));
   return name;
 }
 
 namespace {
 
 std::string need_finish_named(Node& node, const std::string& name, const Value& out, std::int64_t chunk,
-                              const std::string& codes) {
+                              const std::string& quantized) {
   Names all = names(out);
   all.push_back({"name", name});
-  all.push_back({"codes", codes});
+  all.push_back({"quantized", quantized});
   all.push_back({"C", fmt::format("{}", chunk)});
   // GCC 12 does not see that the vector stores initialize the sums, and warns.
   const bool wide = out.info().bits == 16;
@@ -414,22 +414,22 @@ std::string need_finish_named(Node& node, const std::string& name, const Value& 
 }  // namespace
 
 std::string need_finish(Node& node, const Value& out, std::int64_t chunk) {
-  std::string codes =
-      "for (int32_t j = 0; j < 16; ++j) codes[j] = sums[j];\n  (void)bias, (void)factor, (void)low, "
+  std::string quantized =
+      "for (int32_t j = 0; j < 16; ++j) quantized[j] = sums[j];\n  (void)bias, (void)factor, (void)low, "
       "(void)high, (void)zero";
   if (out.type != Element::int32)
-    codes = need_codes(node, out) + "(sums, bias, factor, low, high, zero, codes)";
-  return need_finish_named(node, fmt::format("finish_{}_{}", short_name(out), chunk), out, chunk, codes);
+    quantized = need_requantize(node, out) + "(sums, bias, factor, low, high, zero, quantized)";
+  return need_finish_named(node, fmt::format("finish_{}_{}", short_name(out), chunk), out, chunk, quantized);
 }
 
 std::string need_wide_finish(Node& node, const Value& out, std::int64_t chunk, const Parts& parts) {
   need_to_code(node);
-  const std::string codes = fmt::format(
+  const std::string quantized = fmt::format(
       "for (int32_t j = 0; j < 16; ++j)\n"
-      "    codes[j] = ({})to_code((float)({} + bias[0]) * factor[0], low, high, zero)",
+      "    quantized[j] = ({})to_code((float)({} + bias[0]) * factor[0], low, high, zero)",
       out.c(), parts.sum("sums", kTileSums, "j"));
   const std::string name = fmt::format("finish_{}_{}_{}", short_name(out), chunk, parts.name());
-  return need_finish_named(node, name, out, chunk, codes);
+  return need_finish_named(node, name, out, chunk, quantized);
 }
 
 }  // namespace anybit::cgen

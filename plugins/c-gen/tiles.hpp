@@ -37,21 +37,22 @@ void need_line(Node& node, const Value& value);
 // zero padding up to `height` rows and up to `width`.
 std::string need_widen(Node& node, const Value& value);
 
-// Vector types and operations, if the compiler has AVX2 (VECTORS is defined) and AVX-512 VNNI (QUADS, too).
+// Vector types and operations, if the compiler has AVX2 (defines VECTORS) and AVX-512 VNNI (defines VNNI,
+// too).
 void need_vectors(Node& node);
 
 // void taps_s8(const int16_t *x, const int32_t *offsets, const int16_t *weights, int32_t pairs, int32_t
-// count, int32_t bias, float factor, int32_t low, int32_t high, int32_t zero, int8_t *codes): codes[i] from
-// bias + Σ x[i + offsets[p]] * weights[p] over 2 * pairs taps. Reads and writes up to 31 elements beyond the
-// last.
+// count, int32_t bias, float factor, int32_t low, int32_t high, int32_t zero, int8_t *quantized):
+// quantized[i] from bias + Σ x[i + offsets[p]] * weights[p] over 2 * pairs taps. Reads and writes up to 31
+// elements beyond the last.
 std::string need_taps(Node& node, const Value& out);
 inline constexpr std::int64_t kTapsSlack = 32;
 // far_taps_s8: the same with 64-bit sums.
 std::string need_far_taps(Node& node, const Value& out);
 
-// void codes_s8(const int32_t *sums, const int32_t *bias, const float *factor, int32_t low, int32_t high,
-// int32_t zero, int8_t *codes): requantizes 16 sums with one bias and factor.
-std::string need_codes(Node& node, const Value& out);
+// void requantize_s8(const int32_t *sums, const int32_t *bias, const float *factor, int32_t low, int32_t
+// high, int32_t zero, int8_t *quantized): requantizes 16 sums with one bias and factor.
+std::string need_requantize(Node& node, const Value& out);
 
 // void finish_s8_16(const int32_t *sums, const int32_t *bias, const float *factor, int32_t low, int32_t high,
 // int32_t zero, int8_t *y, const int32_t *places, int32_t width): requantizes 16 sums of one output channel

@@ -15,7 +15,7 @@ std::string rows_of_dot4(std::int64_t rows, std::string_view step, std::string_v
   text += fmt::format("      const wide_ints columns = {};\n", columns);
   for (std::int64_t r = 0; r < rows; ++r) {
     const std::string row = fmt::format("dot4_at(left + {} * depth + k)", r);
-    text += fmt::format("      ADD_QUADS(s{}, {});\n", r, filled(factors, {{"row", row}}));
+    text += fmt::format("      ADD_DOT4(s{}, {});\n", r, filled(factors, {{"row", row}}));
   }
   text += "    }\n";
   for (std::int64_t r = 0; r < rows; ++r)
@@ -25,7 +25,7 @@ std::string rows_of_dot4(std::int64_t rows, std::string_view step, std::string_v
 
 std::string all_rows_of_dot4(std::string_view head, std::string_view step, std::string_view columns,
                              std::string_view factors) {
-  std::string text = fmt::format("#if defined(QUADS)\n{} {{\n", head);
+  std::string text = fmt::format("#if defined(VNNI)\n{} {{\n", head);
   for (std::int64_t rows = 1; rows < kDot4TileRows; ++rows)
     text += fmt::format("  if (rows == {}) {{\n{}    return;\n  }}\n", rows,
                         rows_of_dot4(rows, step, columns, factors));
@@ -40,7 +40,7 @@ constexpr std::string_view kPanel =
     R"(ALONE static void dot4_panel(const int8_t *restrict right, const uint8_t *restrict left, int32_t rows, int32_t depth,
     int32_t *restrict sums))";
 
-constexpr std::string_view kPairsToDot4 = R"(#if defined(QUADS)
+constexpr std::string_view kPairsToDot4 = R"(#if defined(VNNI)
 typedef int16_t wide_shorts __attribute__((vector_size(64)));
 INLINE wide_ints dot4_of_pairs(const int8_t *from) {
   const wide_shorts pairs = (wide_shorts)*(const loose_wide_ints *)(const void *)from;
@@ -49,7 +49,7 @@ INLINE wide_ints dot4_of_pairs(const int8_t *from) {
 }
 #endif)";
 
-constexpr std::string_view kShift = R"(#if defined(QUADS)
+constexpr std::string_view kShift = R"(#if defined(VNNI)
 ALONE static void shift_$S(const $T *restrict from, uint8_t *restrict to, int32_t rows, int32_t count, int32_t width) {
   for (int32_t r = 0; r < rows; ++r, from += count, to += width) {
     for (int32_t i = 0; i < count; ++i) to[i] = (uint8_t)from[i] ^ $flip;
@@ -58,7 +58,7 @@ ALONE static void shift_$S(const $T *restrict from, uint8_t *restrict to, int32_
 }
 #endif)";
 
-constexpr std::string_view kNarrow = R"(#if defined(QUADS)
+constexpr std::string_view kNarrow = R"(#if defined(VNNI)
 ALONE static void narrow_$S(const $T *restrict from, int8_t *restrict to, int32_t rows, int32_t step, int32_t count,
     int32_t width, const int32_t *zero) {
   for (int32_t r = 0; r < rows; ++r, from += step, to += width) {
@@ -70,7 +70,7 @@ ALONE static void narrow_$S(const $T *restrict from, int8_t *restrict to, int32_
 #endif)";
 
 // Rows of bytes minus the lowest integer. Vectors overlap at the end instead of a scalar tail.
-constexpr std::string_view kPad = R"(#if defined(QUADS)
+constexpr std::string_view kPad = R"(#if defined(VNNI)
 ALONE static void pad_dot4_$S(const $T *restrict x, uint8_t *restrict to, int32_t planes, int32_t height, int32_t width,
     int32_t above, int32_t left, int32_t full_height, int32_t full_width, int32_t fill) {
   for (int32_t i = 0; i < planes * full_height * full_width; ++i) to[i] = (uint8_t)fill;
@@ -96,7 +96,7 @@ ALONE static void pad_dot4_$S(const $T *restrict x, uint8_t *restrict to, int32_
 #endif)";
 
 // Interleaves four rows of bytes into one row of 4-element groups.
-constexpr std::string_view kLines = R"(#if defined(QUADS)
+constexpr std::string_view kLines = R"(#if defined(VNNI)
 typedef uint8_t line __attribute__((vector_size(16)));
 typedef int64_t long_line __attribute__((vector_size(16)));
 typedef line loose_line __attribute__((aligned(1), may_alias));
@@ -119,7 +119,7 @@ INLINE void dot4_lines(uint8_t *to, line a, line b, line c, line d, int32_t coun
 }
 #endif)";
 
-constexpr std::string_view kGather = R"(#if defined(QUADS)
+constexpr std::string_view kGather = R"(#if defined(VNNI)
 ALONE static void gather_dot4_$C(const uint8_t *restrict x, uint8_t *restrict to, const int32_t *places, int32_t chunks,
     int32_t block, const int32_t *sizes) {
   const int32_t depth = sizes[0], step = sizes[6];
@@ -150,7 +150,7 @@ ALONE static void gather_dot4_$C(const uint8_t *restrict x, uint8_t *restrict to
 }
 #endif)";
 
-constexpr std::string_view kPlanes = R"(#if defined(QUADS)
+constexpr std::string_view kPlanes = R"(#if defined(VNNI)
 ALONE static void dot4_planes_$S_$C(const $T *restrict x, uint8_t *restrict to, const int32_t *places, int32_t chunks,
     int32_t block, int32_t channels, int32_t plane) {
   for (int32_t k = 0; k < channels; k += 4, to += 4 * block) {
@@ -179,8 +179,9 @@ void need_lines(Node& node) {
 
 void need_dot4_tile(Node& node) {
   need_vectors(node);
-  node.helper("dot4_tile", all_rows_of_dot4(kDot4Tile, "step", "*(const loose_wide_ints *)(const void *)right",
-                                            "columns, $row"));
+  node.helper(
+      "dot4_tile",
+      all_rows_of_dot4(kDot4Tile, "step", "*(const loose_wide_ints *)(const void *)right", "columns, $row"));
 }
 
 void need_dot4_panel(Node& node) {

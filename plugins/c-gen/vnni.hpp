@@ -1,5 +1,5 @@
 // dot4 tiles (4-element int8 dot products): up to 8 rows and 16 columns, for compilers with AVX-512 VNNI. One
-// operand is unsigned, the other signed; nothing saturates. All helpers are inside #ifdef QUADS.
+// operand is unsigned, the other signed; nothing saturates. All helpers are inside #ifdef VNNI.
 #pragma once
 
 #include "quantized.hpp"

@@ -98,7 +98,7 @@ def _refuse_beyond(array: np.ndarray, beyond: np.ndarray) -> None:
                       "scale the values, or let it become infinite: allow_nonfinite=True")
 
 
-def whole_numbers(given: Any, dtype: Any, what: str) -> np.ndarray:
+def integers(given: Any, dtype: Any, what: str) -> np.ndarray:
     """Contiguous codes or bytes; numbers that the type cannot hold are rejected, not truncated."""
     array = as_numpy(given)
     if array.dtype.kind not in "iu":

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Iterable, Optional
 from . import _anybit
 from ._checks import Count, Memory, Threads, checked
 from ._copies import NeverChanges
-from ._html import Page, Picture, page, table, xml_text
+from ._html import Figure, Page, page, table, xml_text
 from ._model import Source, load
 from ._samples import Limit, Samples, open_source
 from ._text import columns, decibels, percent
@@ -79,7 +79,7 @@ class Comparison(NeverChanges):
         return sorted(self.layers, key=lambda one: one.sqnr)[:count]
 
     @checked
-    def plot(self, count: Count = 40) -> Picture:
+    def plot(self, count: Count = 40) -> Figure:
         """A bar chart of the layers with the lowest SQNR: a notebook shows it, ``save`` writes it.
 
         >>> anybit.compare(digits, digits, images[:5]).plot()._repr_svg_().startswith("<svg")
@@ -99,7 +99,7 @@ class Comparison(NeverChanges):
                         f'<text x="{_NAME - 6}" y="{y + 12}" text-anchor="end">{xml_text(name)}</text>'
                         f'<rect x="{_NAME}" y="{y}" width="{length:.1f}" height="{_BAR}" fill="{colour}"/>'
                         f'<text x="{_NAME + length + 5:.1f}" y="{y + 12}">{decibels(one.sqnr)}</text></g>')
-        return Picture(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" role="img" '
+        return Figure(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" role="img" '
                        f'font-family="sans-serif" font-size="12" fill="currentColor">{"".join(rows)}</svg>')
 
     def page(self) -> Page:

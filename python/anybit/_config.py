@@ -9,7 +9,7 @@ from ._checks import checked
 from .errors import InvalidArgument
 
 # (qmin, qmax) -> integer format, and whether it is the narrow range, without the lowest integer.
-_CODES = {(-128, 127): ("int8", False), (-127, 127): ("int8", True), (0, 255): ("uint8", False),
+_INTEGERS = {(-128, 127): ("int8", False), (-127, 127): ("int8", True), (0, 255): ("uint8", False),
           (-32768, 32767): ("int16", False), (-32767, 32767): ("int16", True), (0, 65535): ("uint16", False),
           (-8, 7): ("int4", False), (-7, 7): ("int4", True), (0, 15): ("uint4", False),
           (-2, 1): ("int2", False), (-1, 1): ("int2", True), (0, 3): ("uint2", False)}
@@ -39,16 +39,16 @@ Config = Annotated[Union[None, str, Mapping[str, Any], QuantizationConfig],
                    "None (float), the name of a preset, a dict of parts, or a QuantizationConfig"]
 
 
-def _codes(low: int, high: int, what: str) -> tuple[str, bool]:
-    found = _CODES.get((low, high))
+def _integer_format(low: int, high: int, what: str) -> tuple[str, bool]:
+    found = _INTEGERS.get((low, high))
     if found is None:
-        known = ", ".join(f"{a}..{b}" for a, b in _CODES)
+        known = ", ".join(f"{a}..{b}" for a, b in _INTEGERS)
         raise InvalidArgument(f"no integer format has the range {low} to {high} for {what}", "", known)
     return found
 
 
 def _weight(is_per_channel: bool, low: int, high: int) -> str:
-    name, narrow = _codes(low, high, "weights")
+    name, narrow = _integer_format(low, high, "weights")
     return f"{name} sym {'channel' if is_per_channel else 'tensor'}" + ("" if narrow else " full")
 
 
@@ -64,7 +64,7 @@ def get_symmetric_quantization_config(is_per_channel: bool = True, is_qat: bool 
     {'weight': 'int8 sym tensor', 'data_in': 'int8 asym dynamic', 'data_out': 'int8 asym dynamic'}
     """
     _check_qat(is_qat)
-    name, narrow = _codes(act_qmin, act_qmax, "activations")
+    name, narrow = _integer_format(act_qmin, act_qmax, "activations")
     data = f"{name} {'sym' if narrow else 'asym'}" + (" dynamic" if is_dynamic else "")
     return QuantizationConfig(data, data, _weight(is_per_channel, weight_qmin, weight_qmax))
 

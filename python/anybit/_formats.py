@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Iterator, Mapping, NamedTuple, Optional, Sequence, Union
 
 from . import _anybit
-from ._arrays import dtype_named, floats, whole_numbers
+from ._arrays import dtype_named, floats, integers
 from ._checks import Threads, Within, checked
 from ._copies import NeverChanges
 from ._numpy import np
@@ -88,10 +88,10 @@ class _OnArray:
         return self.native.restore(fields)
 
     def decode(self, codes: Any, shared: Mapping[str, np.ndarray]) -> np.ndarray:
-        return self.native.decode(whole_numbers(codes, np.uint16, "codes"), self.restore(shared)).view(np.float32).reshape(self.shape)
+        return self.native.decode(integers(codes, np.uint16, "codes"), self.restore(shared)).view(np.float32).reshape(self.shape)
 
     def unpack(self, data: np.ndarray) -> np.ndarray:
-        return self.native.unpack(whole_numbers(data, np.uint8, "packed bytes")).view(np.uint16).reshape(self.shape)
+        return self.native.unpack(integers(data, np.uint8, "packed bytes")).view(np.uint16).reshape(self.shape)
 
 
 class Format(NeverChanges):

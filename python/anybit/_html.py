@@ -51,7 +51,7 @@ class Page:
         return f"<anybit report, {len(self.html)} bytes of HTML>"
 
 
-class Picture:
+class Figure:
     """An SVG that a notebook shows, and that ``save`` writes to a file."""
 
     def __init__(self, svg: str):
@@ -69,4 +69,4 @@ class Picture:
         return self.svg
 
     def __repr__(self) -> str:
-        return f"<anybit picture, {len(self.svg)} bytes of SVG>"
+        return f"<anybit figure, {len(self.svg)} bytes of SVG>"

@@ -55,9 +55,9 @@ class Drawing {
   }
 
   ReportGraph finish() {
-    const auto coded = [&](const std::string& value) { return packed_tensor_.count(value) != 0; };
+    const auto is_packed = [&](const std::string& value) { return packed_tensor_.count(value) != 0; };
     for (QuantizationReport::Node& node : drawn_.nodes) {
-      if (node.outcome == "float" && std::ranges::all_of(node.outputs, coded)) node.outcome = "fused";
+      if (node.outcome == "float" && std::ranges::all_of(node.outputs, is_packed)) node.outcome = "fused";
       for (std::string& value : node.inputs) rename(value);
       for (std::string& value : node.outputs) rename(value);
     }

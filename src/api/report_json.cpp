@@ -184,9 +184,9 @@ std::vector<QuantizationReport::Weight> weights_in(const graph::Graph& graph, co
     row.name = one.name.str();
     row.bytes_before = static_cast<std::int64_t>(one.data.size());
     row.histogram = calibrate::histogram(one.data);
-    if (const auto coded = drawn.weights.find(row.name); coded != drawn.weights.end()) {
-      row.name = coded->second.name;
-      row.spec = coded->second.format;
+    if (const auto packed = drawn.weights.find(row.name); packed != drawn.weights.end()) {
+      row.name = packed->second.name;
+      row.spec = packed->second.format;
     }
   }
   return list;

@@ -27,7 +27,7 @@ bool is_real(ElementType type) {
   return type == ElementType::float32 || type == ElementType::float64 || type == ElementType::float16 ||
          type == ElementType::bfloat16;
 }
-bool is_whole(ElementType type) {
+bool is_integer(ElementType type) {
   return type == ElementType::int8 || type == ElementType::uint8 || type == ElementType::int16 ||
          type == ElementType::uint16 || type == ElementType::int32 || type == ElementType::uint32 ||
          type == ElementType::int64;
@@ -40,7 +40,7 @@ Result<Array> as_type(Array array, const std::string& wanted) {
   const graph::ElementTypeInfo* to = graph::find_element_type(wanted);
   if (!from || !to || from->type == to->type) return array;
   const bool wider = to->type == ElementType::int64 || (to->type == ElementType::int32 && from->bits < 32);
-  const bool fits = (is_real(from->type) && is_real(to->type)) || (is_whole(from->type) && wider);
+  const bool fits = (is_real(from->type) && is_real(to->type)) || (is_integer(from->type) && wider);
   if (!fits) return array;
   const std::size_t width = static_cast<std::size_t>(from->bits) / 8, count = array.bytes.size() / width;
   const auto bytes = checked_mul(count, static_cast<std::size_t>(to->bits) / 8);

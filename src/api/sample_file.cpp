@@ -131,10 +131,10 @@ Result<SampleFile> SampleFile::open(const std::string& path, const std::vector<P
 Result<Sample> SampleFile::at(std::int64_t index) const {
   Sample sample = texts_;
   if (image_) {
-    auto picture = read_image(path_, *image_, options_);
-    if (!picture.ok() && picture.error().text().find(path_) == std::string::npos)
-      return std::move(picture).error().within(path_);
-    sample[image_->name] = TRY(std::move(picture));
+    auto pixels = read_image(path_, *image_, options_);
+    if (!pixels.ok() && pixels.error().text().find(path_) == std::string::npos)
+      return std::move(pixels).error().within(path_);
+    sample[image_->name] = TRY(std::move(pixels));
   }
   for (const SampleArray& one : arrays_) {
     sample[one.port.name] = TRY(one.at(one.count == 1 ? 0 : index));

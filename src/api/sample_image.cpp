@@ -59,19 +59,19 @@ Result<Form> form_of(const Port& port, const SampleOptions& options) {
   return form;
 }
 
-struct Picture {
+struct DecodedImage {
   std::int64_t height = 0, width = 0, channels = 0;
   std::vector<float> pixels;  // row by row, channels interleaved, 0 to 255
 };
 
-Result<Picture> decode(const std::string& path, std::int64_t channels) {
+Result<DecodedImage> decode(const std::string& path, std::int64_t channels) {
   const auto file = TRY(MappedFile::open(path));
   const auto bytes = file->bytes().span();
-  auto decoded = [&]() -> Result<Picture> {
+  auto decoded = [&]() -> Result<DecodedImage> {
     const images::Size size = TRY(images::size_of(bytes));
     std::vector<std::uint8_t> pixels(static_cast<std::size_t>(size.height * size.width * channels));
     TRY(images::decode(bytes, static_cast<int>(channels), pixels));
-    return Picture{size.height, size.width, channels, {pixels.begin(), pixels.end()}};
+    return DecodedImage{size.height, size.width, channels, {pixels.begin(), pixels.end()}};
   }();
   TRY(file->intact());
   if (!decoded.ok()) return std::move(decoded).error().within(path);
@@ -123,16 +123,16 @@ std::vector<float> stretched(const std::vector<float>& from, std::int64_t outer,
   return result;
 }
 
-Picture resized(Picture picture, std::int64_t height, std::int64_t width) {
-  if (width != picture.width) {
-    picture.pixels = stretched(picture.pixels, picture.height, picture.width, picture.channels, width);
-    picture.width = width;
+DecodedImage resized(DecodedImage photo, std::int64_t height, std::int64_t width) {
+  if (width != photo.width) {
+    photo.pixels = stretched(photo.pixels, photo.height, photo.width, photo.channels, width);
+    photo.width = width;
   }
-  if (height != picture.height) {
-    picture.pixels = stretched(picture.pixels, 1, picture.height, picture.width * picture.channels, height);
-    picture.height = height;
+  if (height != photo.height) {
+    photo.pixels = stretched(photo.pixels, 1, photo.height, photo.width * photo.channels, height);
+    photo.height = height;
   }
-  return picture;
+  return photo;
 }
 
 Result<float> channel_of(const std::vector<float>& numbers, std::int64_t channel, std::int64_t channels,
@@ -148,33 +148,33 @@ Result<float> channel_of(const std::vector<float>& numbers, std::int64_t channel
 }
 
 // (pixel / 255 − mean) / std, in the input's layout.
-Result<Value> as_floats(const Picture& picture, const Form& form, std::vector<std::int64_t> dims,
+Result<Value> as_floats(const DecodedImage& photo, const Form& form, std::vector<std::int64_t> dims,
                         const SampleOptions& options) {
   const bool planar = form.channel_axis < form.height_axis;
-  const std::int64_t area = picture.height * picture.width, channels = picture.channels;
-  std::vector<float> values(picture.pixels.size());
+  const std::int64_t area = photo.height * photo.width, channels = photo.channels;
+  std::vector<float> values(photo.pixels.size());
   for (std::int64_t c = 0; c < channels; ++c) {
     const float mean = TRY(channel_of(options.mean, c, channels, 0, "mean"));
     const float deviation = TRY(channel_of(options.std, c, channels, 1, "std"));
     if (deviation == 0) return invalid_argument("std is zero");
     for (std::int64_t i = 0; i < area; ++i) {
-      const float pixel = picture.pixels[static_cast<std::size_t>(i * channels + c)] / 255.0f;
+      const float pixel = photo.pixels[static_cast<std::size_t>(i * channels + c)] / 255.0f;
       values[static_cast<std::size_t>(planar ? c * area + i : i * channels + c)] = (pixel - mean) / deviation;
     }
   }
   return Value(TRY(Array::from_floats(std::move(values), std::move(dims))));
 }
 
-Result<Value> as_bytes(const Picture& picture, const Form& form, std::vector<std::int64_t> dims,
+Result<Value> as_bytes(const DecodedImage& photo, const Form& form, std::vector<std::int64_t> dims,
                        const SampleOptions& options) {
   if (!options.mean.empty() || !options.std.empty())
     return invalid_argument("mean and std do not apply to an input of bytes");
   const bool planar = form.channel_axis < form.height_axis;
-  const std::int64_t area = picture.height * picture.width, channels = picture.channels;
-  std::vector<std::byte> values(picture.pixels.size());
+  const std::int64_t area = photo.height * photo.width, channels = photo.channels;
+  std::vector<std::byte> values(photo.pixels.size());
   for (std::int64_t i = 0; i < area; ++i) {
     for (std::int64_t c = 0; c < channels; ++c) {
-      const float pixel = std::nearbyint(picture.pixels[static_cast<std::size_t>(i * channels + c)]);
+      const float pixel = std::nearbyint(photo.pixels[static_cast<std::size_t>(i * channels + c)]);
       const auto byte = static_cast<std::byte>(static_cast<std::uint8_t>(std::clamp(pixel, 0.0f, 255.0f)));
       values[static_cast<std::size_t>(planar ? c * area + i : i * channels + c)] = byte;
     }
@@ -186,16 +186,16 @@ Result<Value> as_bytes(const Picture& picture, const Form& form, std::vector<std
 
 Result<Value> read_image(const std::string& path, const Port& port, const SampleOptions& options) {
   const Form form = TRY(form_of(port, options));
-  Picture picture = TRY(decode(path, form.channels));
-  const std::int64_t height = form.height > 0 ? form.height : picture.height;
-  const std::int64_t width = form.width > 0 ? form.width : picture.width;
-  picture = resized(std::move(picture), height, width);
+  DecodedImage photo = TRY(decode(path, form.channels));
+  const std::int64_t height = form.height > 0 ? form.height : photo.height;
+  const std::int64_t width = form.width > 0 ? form.width : photo.width;
+  photo = resized(std::move(photo), height, width);
   std::vector<std::int64_t> dims(form.rank, 1);
-  dims[form.channel_axis] = picture.channels;
-  dims[form.height_axis] = picture.height;
-  dims[form.height_axis + 1] = picture.width;
-  if (port.element_type == "uint8") return as_bytes(picture, form, std::move(dims), options);
-  return as_floats(picture, form, std::move(dims), options);
+  dims[form.channel_axis] = photo.channels;
+  dims[form.height_axis] = photo.height;
+  dims[form.height_axis + 1] = photo.width;
+  if (port.element_type == "uint8") return as_bytes(photo, form, std::move(dims), options);
+  return as_floats(photo, form, std::move(dims), options);
 }
 
 }  // namespace anybit

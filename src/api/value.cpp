@@ -172,12 +172,12 @@ Result<Value> random_value(const Port& port, const std::map<std::string, std::in
     const bool real = ops::for_real(type, [&]<class T>(T) {
       for (T& one : array.elements<T>()) one = static_cast<T>(normal(random));
     });
-    const bool whole = !real && ops::for_integer(type, [&]<class T>(T) {
+    const bool integer = !real && ops::for_integer(type, [&]<class T>(T) {
       for (T& one : array.elements<T>()) one = static_cast<T>(random() % 10);
     });
     if (type == ElementType::boolean) {
       for (bool& one : array.elements<bool>()) one = random() % 2 != 0;
-    } else if (!real && !whole && type != ElementType::string) {
+    } else if (!real && !integer && type != ElementType::string) {
       std::fill_n(array.mutable_bytes(), array.byte_count(), std::byte{0});
     }
     return tensor_value(array);

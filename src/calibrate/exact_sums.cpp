@@ -102,7 +102,7 @@ void ExactSums::write(JsonMembers& to) const {
 }
 
 Result<void> ExactSums::read(const JsonTree& from, std::int64_t count) {
-  added_ = TRY(whole(from, "added"));
+  added_ = TRY(integer(from, "added"));
   const double top = TRY(real(from, "digit"));
   if (added_ > kMostAdded || !(top >= kLowest && top <= kHighest) || top != std::trunc(top))
     return damaged("the sums are inconsistent");

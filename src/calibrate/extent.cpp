@@ -73,11 +73,11 @@ void Extent::write(JsonMembers& to) const {
 }
 
 Result<void> Extent::read(const JsonTree& from, const Extent&) {
-  samples = TRY(whole(from, "samples"));
-  count = TRY(whole(from, "count"));
-  zeros = TRY(whole(from, "zeros"));
-  nans = TRY(whole(from, "nans", 0));
-  infinities = TRY(whole(from, "infinities", 0));
+  samples = TRY(integer(from, "samples"));
+  count = TRY(integer(from, "count"));
+  zeros = TRY(integer(from, "zeros"));
+  nans = TRY(integer(from, "nans", 0));
+  infinities = TRY(integer(from, "infinities", 0));
   if (finite() < zeros || (samples == 0 && count > 0)) return damaged("the counts do not add up");
   if (finite() > 0) {
     min = TRY(bound(from, "min"));
@@ -85,7 +85,7 @@ Result<void> Extent::read(const JsonTree& from, const Extent&) {
     if (min > max) return damaged("'min' is larger than 'max'");
   }
   if (const JsonTree* bad = from.find("bad_sample")) {
-    bad_sample = TRY(whole(*bad, "number"));
+    bad_sample = TRY(integer(*bad, "number"));
     const JsonTree* text = bad->find("text");
     if (!text || !text->text()) return damaged("'bad_sample' has no text");
     first_bad = *text->text();

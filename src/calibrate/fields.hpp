@@ -17,12 +17,12 @@ inline Error damaged(std::string message) {
   return error_at(Code::malformed, {}, std::move(message), "calibrate again");
 }
 
-inline Result<std::int64_t> whole(const JsonTree& object, const char* name, std::int64_t otherwise = -1) {
+inline Result<std::int64_t> integer(const JsonTree& object, const char* name, std::int64_t otherwise = -1) {
   const JsonTree* found = object.find(name);
   if (!found && otherwise >= 0) return otherwise;
-  if (!found || !found->whole() || *found->whole() > kMostCounted)
+  if (!found || !found->natural() || *found->natural() > kMostCounted)
     return damaged(fmt::format("'{}' is not an integer", name));
-  return static_cast<std::int64_t>(*found->whole());
+  return static_cast<std::int64_t>(*found->natural());
 }
 
 inline Result<double> real(const JsonTree& object, const char* name) {

@@ -99,10 +99,10 @@ const std::string* JsonTree::text() const {
   return found ? found->get() : nullptr;
 }
 
-bool JsonTree::is_number() const { return whole() || negative() || std::holds_alternative<double>(value_); }
+bool JsonTree::is_number() const { return natural() || negative() || std::holds_alternative<double>(value_); }
 
 double JsonTree::number() const {
-  if (const auto* found = whole()) return static_cast<double>(*found);
+  if (const auto* found = natural()) return static_cast<double>(*found);
   if (const auto* found = negative()) return static_cast<double>(*found);
   return std::get<double>(value_);
 }

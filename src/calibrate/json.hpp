@@ -30,8 +30,8 @@ class JsonTree {
   const Members* members() const;
   const std::string* text() const;
   bool is_number() const;
-  double number() const;                                                              // of any number
-  const std::uint64_t* whole() const { return std::get_if<std::uint64_t>(&value_); }  // nonnegative integer
+  double number() const;                                                                // of any number
+  const std::uint64_t* natural() const { return std::get_if<std::uint64_t>(&value_); }  // nonnegative integer
   const std::int64_t* negative() const { return std::get_if<std::int64_t>(&value_); }
   // The member of an object; null if there is none of this name.
   const JsonTree* find(std::string_view name) const;

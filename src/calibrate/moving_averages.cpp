@@ -72,7 +72,7 @@ Result<void> MovingAverages::read(const JsonTree& from, const Extent& extent) {
   const JsonTree* moving = from.find("moving_average");
   if (!moving) return damaged("'moving_average' is missing");
   momentum = TRY(real(*moving, "momentum"));
-  const std::int64_t count = TRY(whole(*moving, "samples"));
+  const std::int64_t count = TRY(integer(*moving, "samples"));
   if (!(momentum >= 0 && momentum <= 1) || count < 1 || count > extent.samples)
     return damaged("'moving_average' is invalid");
   min = TRY(read_average(*moving, "min", count));

@@ -111,7 +111,7 @@ Result<Ranges> parse_ranges(std::string_view text) {
   const JsonTree json = TRY(tree_of(text));
   const JsonTree* format = json.find("format");
   if (!format || !format->text() || *format->text() != kFormat) return damaged("not a ranges file");
-  const std::int64_t version = TRY(whole(json, "version"));
+  const std::int64_t version = TRY(integer(json, "version"));
   if (version != kVersion) {
     return error_at(Code::unsupported, {},
                     fmt::format("version {} of the ranges format is not known", version),
@@ -122,7 +122,7 @@ Result<Ranges> parse_ranges(std::string_view text) {
   if (!tensors || !tensors->members()) return damaged("'tensors' is missing");
   Ranges ranges;
   ranges.model = *json.find("model")->text();
-  ranges.samples = TRY(whole(json, "samples"));
+  ranges.samples = TRY(integer(json, "samples"));
   for (const auto& [name, one] : *tensors->members()) {
     auto read = read_tensor(one);
     if (!read.ok()) return std::move(read).error().within(fmt::format("tensor '{}'", shown(name)));

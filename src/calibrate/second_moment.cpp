@@ -128,10 +128,10 @@ void SecondMoment::write(JsonMembers& to) const {
 }
 
 Result<void> SecondMoment::read(const JsonTree& from, const Extent&) {
-  rows_ = TRY(whole(from, "rows"));
+  rows_ = TRY(integer(from, "rows"));
   if (!from.find("length")) return {};
-  groups_ = TRY(whole(from, "groups"));
-  length_ = TRY(whole(from, "length"));
+  groups_ = TRY(integer(from, "groups"));
+  length_ = TRY(integer(from, "length"));
   constexpr std::int64_t kMost = 1 << 20;
   if (groups_ < 1 || length_ < 1 || groups_ > kMost || length_ > kMost || groups_ * length_ > kMost * 8 ||
       groups_ * triangle() > kMostSums)

@@ -38,7 +38,8 @@ Result<void> check_fixed(const graph::ValueInfo& input, const ops::Value& value)
   const std::string hint =
       fmt::format("give its shape, as in --shape {}={}", shown(input.name.str()), fmt::join(example, ","));
   if (!value.shape)
-    return error_at(Code::invalid_argument, place_of_input(input), "the model does not tell its shape", hint);
+    return error_at(Code::invalid_argument, place_of_input(input), "the model does not state its shape",
+                    hint);
   for (std::size_t i = 0; i < value.shape->size(); ++i) {
     const ops::Dim& dim = (*value.shape)[i];
     if (!dim.known()) {

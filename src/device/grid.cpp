@@ -58,34 +58,34 @@ std::vector<Grid> output_grids(const graph::Model& model, const std::vector<Port
   return grids;
 }
 
-void to_codes(std::span<const float> values, const Grid& grid, std::byte* codes) {
+void to_quantized(std::span<const float> values, const Grid& grid, std::byte* quantized) {
   const ops::QuantizedRange range = ops::range_of(grid.type);
   const std::size_t size = ops::element_bytes(grid.type);
-  std::int32_t whole[kPart];
+  std::int32_t integers[kPart];
   std::int16_t aligned[kPart];  // the caller's buffer may be unaligned
   for (std::size_t i = 0; i < values.size(); i += kPart) {
     const std::size_t n = std::min(kPart, values.size() - i);
     for (std::size_t k = 0; k < n; ++k) {
       const float quotient = values[i + k] / grid.scale;
-      whole[k] = ops::quantized(static_cast<double>(quotient), grid.zero_point, range);
+      integers[k] = ops::quantized(static_cast<double>(quotient), grid.zero_point, range);
     }
-    ops::convert(ElementType::int32, reinterpret_cast<const std::byte*>(whole), grid.type,
+    ops::convert(ElementType::int32, reinterpret_cast<const std::byte*>(integers), grid.type,
                  reinterpret_cast<std::byte*>(aligned), static_cast<std::int64_t>(n));
-    std::memcpy(codes + i * size, aligned, n * size);
+    std::memcpy(quantized + i * size, aligned, n * size);
   }
 }
 
-void from_codes(const std::byte* codes, const Grid& grid, std::span<float> values) {
+void from_quantized(const std::byte* quantized, const Grid& grid, std::span<float> values) {
   const std::size_t size = ops::element_bytes(grid.type);
-  std::int32_t whole[kPart];
+  std::int32_t integers[kPart];
   std::int16_t aligned[kPart];
   for (std::size_t i = 0; i < values.size(); i += kPart) {
     const std::size_t n = std::min(kPart, values.size() - i);
-    std::memcpy(aligned, codes + i * size, n * size);
+    std::memcpy(aligned, quantized + i * size, n * size);
     ops::convert(grid.type, reinterpret_cast<const std::byte*>(aligned), ElementType::int32,
-                 reinterpret_cast<std::byte*>(whole), static_cast<std::int64_t>(n));
+                 reinterpret_cast<std::byte*>(integers), static_cast<std::int64_t>(n));
     for (std::size_t k = 0; k < n; ++k)
-      values[i + k] = static_cast<float>(whole[k] - grid.zero_point) * grid.scale;
+      values[i + k] = static_cast<float>(integers[k] - grid.zero_point) * grid.scale;
   }
 }
 

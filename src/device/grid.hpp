@@ -26,8 +26,8 @@ struct Grid {
 std::vector<Grid> input_grids(const graph::Model& model, const std::vector<Port>& inputs);
 std::vector<Grid> output_grids(const graph::Model& model, const std::vector<Port>& outputs);
 
-// `codes`: as many quantized values as `values` has floats.
-void to_codes(std::span<const float> values, const Grid& grid, std::byte* codes);
-void from_codes(const std::byte* codes, const Grid& grid, std::span<float> values);
+// `quantized`: as many quantized values as `values` has floats.
+void to_quantized(std::span<const float> values, const Grid& grid, std::byte* quantized);
+void from_quantized(const std::byte* quantized, const Grid& grid, std::span<float> values);
 
 }  // namespace anybit

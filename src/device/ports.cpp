@@ -163,7 +163,7 @@ Result<Value> DeviceSession::input_value(std::size_t index) const {
   array.bytes = {buffer.bytes, buffer.length};
   if (buffer.type != type_of(inputs_[index])) {
     std::vector<float> values(static_cast<std::size_t>(element_count(dims).value_or(0)));
-    from_codes(buffer.bytes, grids().inputs[index], values);
+    from_quantized(buffer.bytes, grids().inputs[index], values);
     array = TRY(Array::from_floats(std::move(values), dims));
   }
   array.dims = std::move(dims);
@@ -207,7 +207,7 @@ void DeviceSession::write_output(std::size_t index, const Value& value) const {
     return;
   }
   const std::span values(reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float));
-  to_codes(values, grids().outputs[index], buffer.bytes);
+  to_quantized(values, grids().outputs[index], buffer.bytes);
 }
 
 // Writes all outputs, or none.

@@ -60,8 +60,8 @@ std::optional<DeviceRecord> load_record(const std::string& path) {
     if (whole) to = *found->text();
   });
   const JsonTree* preference = json->find("preference");
-  if (!whole || !preference || !preference->whole()) return std::nullopt;
-  record.preference = static_cast<std::int32_t>(std::min<std::uint64_t>(*preference->whole(), 1 << 20));
+  if (!whole || !preference || !preference->natural()) return std::nullopt;
+  record.preference = static_cast<std::int32_t>(std::min<std::uint64_t>(*preference->natural(), 1 << 20));
   return record;
 }
 

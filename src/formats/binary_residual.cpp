@@ -179,7 +179,7 @@ void settle(Values& given) {
 }
 
 Result<std::shared_ptr<const Codec>> make_residual(const Values& values) {
-  const int levels = whole(values, "levels");
+  const int levels = integer(values, "levels");
   const std::string& text = word(values, "gammas");
   std::vector<float> given;
   if (text != "auto") given = TRY(parse_gammas(text, levels));

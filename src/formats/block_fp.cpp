@@ -37,12 +37,12 @@ Result<void> check_layout(const BlockFpLayout& layout) {
 }
 
 Result<std::shared_ptr<const Codec>> make_custom(const Values& values) {
-  const int exponent_width = whole(values, "exponent_width");
+  const int exponent_width = integer(values, "exponent_width");
   const int bias = TRY(integer_or_auto(values, "exponent_bias", (1 << (exponent_width - 1)) - 1));
   if (bias < -1000 || bias > 1000) {
     return invalid_argument(fmt::format("exponent_bias = {} is out of range", bias), "-1000 to 1000");
   }
-  const BlockFpLayout layout{whole(values, "width"), exponent_width, bias, rule_in(values)};
+  const BlockFpLayout layout{integer(values, "width"), exponent_width, bias, rule_in(values)};
   TRY(check_layout(layout));
   return std::make_shared<const BlockFpCodec>(layout);
 }

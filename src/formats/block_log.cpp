@@ -14,8 +14,8 @@ namespace {
 int rounded_log2(float x) { return exponent_of(x) + (significand_of(x) >= 0x00B504F4u ? 1 : 0); }
 
 Result<std::shared_ptr<const Codec>> make_custom(const Values& values) {
-  return std::make_shared<const BlockLogCodec>(whole(values, "width"), whole(values, "exponent_bias_width"),
-                                               flag(values, "with_zero"));
+  return std::make_shared<const BlockLogCodec>(
+      integer(values, "width"), integer(values, "exponent_bias_width"), flag(values, "with_zero"));
 }
 
 }  // namespace

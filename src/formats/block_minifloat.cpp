@@ -12,14 +12,14 @@ namespace anybit::formats {
 namespace {
 
 Result<std::shared_ptr<const Codec>> make_custom(const Values& values) {
-  const int width = whole(values, "width"), exponent_bits = whole(values, "exponent_width");
+  const int width = integer(values, "width"), exponent_bits = integer(values, "exponent_width");
   if (exponent_bits > width - 1) {
     return invalid_argument(
         fmt::format("no block minifloat of {} bits with {} exponent bits", width, exponent_bits),
         "exponent_width at most width - 1 (one bit is the sign)");
   }
   return std::make_shared<const BlockMinifloatCodec>(exponent_bits, width - exponent_bits - 1,
-                                                     whole(values, "exponent_bias_width"));
+                                                     integer(values, "exponent_bias_width"));
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ Errors errors_at(const FixedLayout& layout, int frac, std::span<const float> val
 }
 
 Result<std::shared_ptr<const Codec>> make_fixed(const Values& values) {
-  const FixedLayout layout{whole(values, "width"), flag(values, "signed")};
+  const FixedLayout layout{integer(values, "width"), flag(values, "signed")};
   const std::string& text = word(values, "frac");
   if (text == "auto") return std::make_shared<const FixedCodec>(layout, std::nullopt);
   const int frac = text == "half" ? preset_frac(layout) : TRY(integer_or_auto(values, "frac", 0));

@@ -12,7 +12,7 @@ namespace anybit::formats {
 namespace {
 
 Result<std::shared_ptr<const Codec>> make_log(const Values& values) {
-  const int width = whole(values, "width");
+  const int width = integer(values, "width");
   const int bias = TRY(integer_or_auto(values, "exponent_bias", (1 << (width - 2)) - 1));
   const LogLayout layout{width, bias, flag(values, "with_zero")};
   TRY(check(layout));

@@ -37,7 +37,7 @@ Flavour flavour_named(std::string_view name) {
 }
 
 Result<std::shared_ptr<const Codec>> make_custom(const Values& values, Flavour flavour, bool saturate) {
-  const int width = whole(values, "width"), exponent_bits = whole(values, "exponent_width");
+  const int width = integer(values, "width"), exponent_bits = integer(values, "exponent_width");
   const int preset_bias = (1 << (exponent_bits - 1)) - 1 + (flavour == Flavour::fnuz ? 1 : 0);
   const int bias = TRY(integer_or_auto(values, "exponent_bias", preset_bias));
   const MinifloatLayout layout{exponent_bits, width - exponent_bits - 1, bias, flavour};

@@ -15,7 +15,7 @@ namespace anybit::formats {
 namespace {
 
 Result<std::shared_ptr<const Codec>> make_denorm(const Values& values) {
-  const int width = whole(values, "width"), exponent_bits = whole(values, "exponent_width");
+  const int width = integer(values, "width"), exponent_bits = integer(values, "exponent_width");
   const int bias = TRY(integer_or_auto(values, "exponent_bias", (1 << (exponent_bits - 1)) - 1));
   const DenormLayout layout{exponent_bits, width - exponent_bits - 1, bias};
   TRY(check(layout));

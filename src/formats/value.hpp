@@ -16,7 +16,7 @@ using Values = ParameterValues;
 inline bool flag(const Values& values, std::string_view name) {
   return std::get<bool>(values.find(name)->second);
 }
-inline int whole(const Values& values, std::string_view name) {
+inline int integer(const Values& values, std::string_view name) {
   return static_cast<int>(std::get<std::int64_t>(values.find(name)->second));
 }
 inline double real(const Values& values, std::string_view name) {

@@ -21,10 +21,10 @@ bool has_bias(const Node& node) { return node.inputs.size() > 2 && !node.inputs[
 
 }  // namespace
 
-Bytes turned(const Bytes& codes, std::int64_t count, std::int64_t rows, std::int64_t columns) {
-  std::vector<std::uint8_t> result(codes.size());
+Bytes turned(const Bytes& quantized, std::int64_t count, std::int64_t rows, std::int64_t columns) {
+  std::vector<std::uint8_t> result(quantized.size());
   for (std::int64_t one = 0; one < count; ++one) {
-    const std::byte* from = codes.data() + one * rows * columns;
+    const std::byte* from = quantized.data() + one * rows * columns;
     std::uint8_t* to = result.data() + one * rows * columns;
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t j = 0; j < columns; ++j)
@@ -60,21 +60,22 @@ std::string DynamicWriter::scales(const Node& node, const Constant& weight) {
   Parameters parameters = weight.parameters;
   const float alpha = node.op_type.str() == "Gemm" ? attribute_or(node, "alpha", 1.0F) : 1.0F;
   for (float& scale : parameters.scales) scale *= alpha;
-  if (is_conv(node) && !parameters.per_tensor()) parameters.dims.resize(weight.codes.dims.size() - 1, 1);
+  if (is_conv(node) && !parameters.per_tensor()) parameters.dims.resize(weight.quantized.dims.size() - 1, 1);
   return constant(scale_tensor(parameters, {}), weight.name + "_scale");
 }
 
-DynamicWriter::Codes DynamicWriter::weight(const Node& node, const Constant& weight) {
+DynamicWriter::QuantizedNames DynamicWriter::weight(const Node& node, const Constant& weight) {
   const bool turn = transposed(node);
   const float alpha = node.op_type.str() == "Gemm" ? attribute_or(node, "alpha", 1.0F) : 1.0F;
   const std::string key = fmt::format("{}\n{}\n{}\n{}", weight.name, turn, is_conv(node), alpha);
   if (const auto found = weights_.find(key); found != weights_.end()) return found->second;
-  Tensor codes = weight.codes;
+  Tensor quantized = weight.quantized;
   if (turn) {
-    codes.data = turned(codes.data, 1, codes.dims[0], codes.dims[1]);
-    std::swap(codes.dims[0], codes.dims[1]);
+    quantized.data = turned(quantized.data, 1, quantized.dims[0], quantized.dims[1]);
+    std::swap(quantized.dims[0], quantized.dims[1]);
   }
-  Codes written{constant(std::move(codes), weight.name + "_quantized"), scales(node, weight), {}};
+  QuantizedNames written{
+      constant(std::move(quantized), weight.name + "_quantized"), scales(node, weight), {}};
   Parameters zero = weight.parameters;
   const std::int32_t first = zero.zero_points.front();
   // A per-tensor zero point where all are equal: some runtimes' ConvInteger supports no other.
@@ -87,12 +88,12 @@ DynamicWriter::Codes DynamicWriter::weight(const Node& node, const Constant& wei
   return weights_[key] = written;
 }
 
-DynamicWriter::Codes DynamicWriter::data(const std::string& value, bool symmetric, bool signed_codes,
-                                         std::vector<Node>& nodes) {
-  const std::string key = fmt::format("{}\n{}\n{}", value, symmetric, signed_codes);
+DynamicWriter::QuantizedNames DynamicWriter::data(const std::string& value, bool symmetric, bool signed_data,
+                                                  std::vector<Node>& nodes) {
+  const std::string key = fmt::format("{}\n{}\n{}", value, symmetric, signed_data);
   if (const auto found = data_.find(key); found != data_.end()) return found->second;
-  return data_[key] = symmetric ? symmetric_about_zero(value, signed_codes, nodes)
-                                : asymmetric_min_max(value, signed_codes, nodes);
+  return data_[key] = symmetric ? symmetric_about_zero(value, signed_data, nodes)
+                                : asymmetric_min_max(value, signed_data, nodes);
 }
 
 // The minimum or maximum of a whole tensor, as a scalar.
@@ -111,25 +112,25 @@ std::string DynamicWriter::step(const std::string& range, float steps, const std
 }
 
 // Symmetric: the largest magnitude maps to ±127 steps from the zero point, which is 0 or 128.
-DynamicWriter::Codes DynamicWriter::symmetric_about_zero(const std::string& value, bool signed_codes,
-                                                         std::vector<Node>& nodes) {
-  Codes written;
+DynamicWriter::QuantizedNames DynamicWriter::symmetric_about_zero(const std::string& value, bool signed_data,
+                                                                  std::vector<Node>& nodes) {
+  QuantizedNames written;
   const std::string largest = extreme("ReduceMax", apply("Abs", {value}, value, nodes), value, nodes);
   written.scale = step(largest, 127.0F, value, nodes);
-  const Parameters zero{.type = signed_codes ? ElementType::int8 : ElementType::uint8,
+  const Parameters zero{.type = signed_data ? ElementType::int8 : ElementType::uint8,
                         .scales = {1.0F},
-                        .zero_points = {signed_codes ? 0 : 128}};
+                        .zero_points = {signed_data ? 0 : 128}};
   const std::string zero_point = constant(zero_point_tensor(zero, {}), value + "_zero_point");
   written.value = apply("QuantizeLinear", {value, written.scale, zero_point}, value, nodes);
-  if (!signed_codes) written.zero_point = zero_point;
+  if (!signed_data) written.zero_point = zero_point;
   return written;
 }
 
 // Asymmetric: uint8 by DynamicQuantizeLinear, which supports nothing else; int8 by the same formulas.
-DynamicWriter::Codes DynamicWriter::asymmetric_min_max(const std::string& value, bool signed_codes,
-                                                       std::vector<Node>& nodes) {
-  Codes written;
-  if (!signed_codes) {
+DynamicWriter::QuantizedNames DynamicWriter::asymmetric_min_max(const std::string& value, bool signed_data,
+                                                                std::vector<Node>& nodes) {
+  QuantizedNames written;
+  if (!signed_data) {
     written.value = apply("DynamicQuantizeLinear", {value}, value, nodes);
     written.scale = names_.fresh(value + "_scale");
     written.zero_point = names_.fresh(value + "_zero_point");
@@ -150,18 +151,19 @@ DynamicWriter::Codes DynamicWriter::asymmetric_min_max(const std::string& value,
   return written;
 }
 
-std::vector<Node> DynamicWriter::write(const Node& node, const DynamicLayer& product) {
-  if (node.op_type.str() == "LSTM") return write_lstm(node, product);
-  if (node.op_type.str() == "Attention") return write_attention(node, product);
-  return write_linear(node, product);
+std::vector<Node> DynamicWriter::write(const Node& node, const DynamicLayer& dynamic) {
+  if (node.op_type.str() == "LSTM") return write_lstm(node, dynamic);
+  if (node.op_type.str() == "Attention") return write_attention(node, dynamic);
+  return write_linear(node, dynamic);
 }
 
-std::vector<Node> DynamicWriter::write_linear(const Node& node, const DynamicLayer& product) {
+std::vector<Node> DynamicWriter::write_linear(const Node& node, const DynamicLayer& dynamic) {
   std::vector<Node> nodes;
   const std::string& about = node.name.empty() ? node.outputs[0] : node.name.str();
   // Some runtimes' ConvInteger supports uint8 activations only.
-  const Codes x = data(node.inputs[0], product.symmetric, product.signed_codes && !is_conv(node), nodes);
-  const Codes w = weight(node, product.weights[0]);
+  const QuantizedNames x =
+      data(node.inputs[0], dynamic.symmetric, dynamic.signed_data && !is_conv(node), nodes);
+  const QuantizedNames w = weight(node, dynamic.weights[0]);
   std::vector<std::string> inputs{x.value, w.value};
   if (!x.zero_point.empty() || !w.zero_point.empty()) inputs.push_back(x.zero_point);
   if (!w.zero_point.empty()) inputs.push_back(w.zero_point);
@@ -171,12 +173,12 @@ std::vector<Node> DynamicWriter::write_linear(const Node& node, const DynamicLay
   nodes.back().attributes.push_back(graph::attribute("to", static_cast<std::int64_t>(ElementType::float32)));
   const std::string both = apply("Mul", {x.scale, w.scale}, about + "_scales", nodes);
   const bool biased = has_bias(node);
-  const std::string product_name =
+  const std::string sum_name =
       apply("Mul", {real, both}, about, nodes, biased ? std::string() : node.outputs[0]);
   if (!biased) return nodes;
   std::string bias = node.inputs[2];
-  if (is_conv(node)) bias = spread(bias, product.weights[0].codes.dims.size() - 2, about, nodes);
-  apply("Add", {product_name, bias}, about, nodes, node.outputs[0]);
+  if (is_conv(node)) bias = spread(bias, dynamic.weights[0].quantized.dims.size() - 2, about, nodes);
+  apply("Add", {sum_name, bias}, about, nodes, node.outputs[0]);
   return nodes;
 }
 

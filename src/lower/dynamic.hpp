@@ -21,30 +21,33 @@ std::optional<std::string> no_dynamic_form(const graph::Node& node,
 std::vector<std::int64_t> dynamic_rows(const graph::Node& node, const graph::Tensor& weight, bool each_gate);
 
 // Transposes `count` consecutive matrices of bytes from [rows, columns] to [columns, rows].
-Bytes turned(const Bytes& codes, std::int64_t count, std::int64_t rows, std::int64_t columns);
+Bytes turned(const Bytes& quantized, std::int64_t count, std::int64_t rows, std::int64_t columns);
 
 class DynamicWriter {
  public:
   DynamicWriter(graph::Graph& graph, graph::Names& names) : graph_(graph), names_(names) {}
 
   // Returns the nodes that replace `node`, whose inputs have their final names.
-  std::vector<graph::Node> write(const graph::Node& node, const DynamicLayer& product);
+  std::vector<graph::Node> write(const graph::Node& node, const DynamicLayer& dynamic);
 
  private:
-  std::vector<graph::Node> write_linear(const graph::Node& node, const DynamicLayer& product);
-  std::vector<graph::Node> write_lstm(const graph::Node& node, const DynamicLayer& product);
-  std::vector<graph::Node> write_attention(const graph::Node& node, const DynamicLayer& product);
-  struct Codes {
+  std::vector<graph::Node> write_linear(const graph::Node& node, const DynamicLayer& dynamic);
+  std::vector<graph::Node> write_lstm(const graph::Node& node, const DynamicLayer& dynamic);
+  std::vector<graph::Node> write_attention(const graph::Node& node, const DynamicLayer& dynamic);
+  struct QuantizedNames {
     std::string value, scale, zero_point;  // zero_point: empty if it is 0
   };
   std::string constant(graph::Tensor tensor, const std::string& name);
   std::string number(float value, const std::string& name);
   std::string scales(const graph::Node& node, const Constant& weight);
-  Codes weight(const graph::Node& node, const Constant& weight);
-  Codes gates(const Constant& weight);
-  Codes data(const std::string& value, bool symmetric, bool signed_codes, std::vector<graph::Node>& nodes);
-  Codes symmetric_about_zero(const std::string& value, bool signed_codes, std::vector<graph::Node>& nodes);
-  Codes asymmetric_min_max(const std::string& value, bool signed_codes, std::vector<graph::Node>& nodes);
+  QuantizedNames weight(const graph::Node& node, const Constant& weight);
+  QuantizedNames gates(const Constant& weight);
+  QuantizedNames data(const std::string& value, bool symmetric, bool signed_data,
+                      std::vector<graph::Node>& nodes);
+  QuantizedNames symmetric_about_zero(const std::string& value, bool signed_data,
+                                      std::vector<graph::Node>& nodes);
+  QuantizedNames asymmetric_min_max(const std::string& value, bool signed_data,
+                                    std::vector<graph::Node>& nodes);
   std::string extreme(const char* op, const std::string& of, const std::string& about,
                       std::vector<graph::Node>& nodes);
   std::string step(const std::string& range, float steps, const std::string& about,
@@ -56,7 +59,7 @@ class DynamicWriter {
 
   graph::Graph& graph_;
   graph::Names& names_;
-  std::map<std::string, Codes> weights_, data_;  // shared between nodes, by their parameters
+  std::map<std::string, QuantizedNames> weights_, data_;  // shared between nodes, by their parameters
 };
 
 }  // namespace anybit::lower

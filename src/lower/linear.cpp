@@ -57,8 +57,9 @@ bool counts(float value) { return std::isfinite(value) && value != 0; }
 int lowest_bit(float value) {
   constexpr int kDigits = 24;
   int exponent = 0;
-  const auto whole = static_cast<std::int32_t>(std::ldexp(std::frexp(std::fabs(value), &exponent), kDigits));
-  return exponent - kDigits + std::countr_zero(static_cast<std::uint32_t>(whole));
+  const auto integer =
+      static_cast<std::int32_t>(std::ldexp(std::frexp(std::fabs(value), &exponent), kDigits));
+  return exponent - kDigits + std::countr_zero(static_cast<std::uint32_t>(integer));
 }
 
 // Returns true if the steps between sorted values are equal: uneven steps are those of a floating-point
@@ -82,9 +83,10 @@ std::optional<Mapping> as_integers(std::span<const float> values) {
   mapping.exponent = lowest.value_or(0);
   std::vector<std::int32_t> meant;  // of the codes with a finite value
   for (const float value : values) {
-    const double whole = std::isfinite(value) ? std::ldexp(static_cast<double>(value), -mapping.exponent) : 0;
-    if (std::abs(whole) > kLargest) return std::nullopt;
-    mapping.codes.push_back(static_cast<std::int32_t>(whole));
+    const double integer =
+        std::isfinite(value) ? std::ldexp(static_cast<double>(value), -mapping.exponent) : 0;
+    if (std::abs(integer) > kLargest) return std::nullopt;
+    mapping.codes.push_back(static_cast<std::int32_t>(integer));
     if (std::isfinite(value)) meant.push_back(mapping.codes.back());
   }
   if (meant.empty() || !even(meant)) return std::nullopt;
@@ -217,7 +219,7 @@ Result<Constant> to_linear(const Constant& packed, ThreadPool& pool) {
   decode.attributes.push_back(graph::attribute("coded", packed.grouped));
   decode.attributes.push_back(graph::attribute("dims", packed.dims));
   const auto memory = ops::Memory::make();
-  std::vector<ops::Array> arrays{TRY(ops::Array::from(packed.codes, *memory))};
+  std::vector<ops::Array> arrays{TRY(ops::Array::from(packed.quantized, *memory))};
   for (const graph::Tensor& field : packed.fields) arrays.push_back(TRY(ops::Array::from(field, *memory)));
   std::vector<const ops::Array*> stored;
   for (const ops::Array& one : arrays) stored.push_back(&one);
@@ -234,7 +236,7 @@ Result<Constant> to_linear(const Constant& packed, ThreadPool& pool) {
   result.parameters = parameters_of(weight, mapping);
   TRY(compare(weight, result.parameters, codes, pool));
   const std::vector<std::int64_t> dims = fit(result.parameters, packed.grouped, packed.dims);
-  result.codes = code_tensor(mapping.type, dims, codes, packed.name);
+  result.quantized = code_tensor(mapping.type, dims, codes, packed.name);
   return result;
 }
 

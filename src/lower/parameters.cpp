@@ -43,9 +43,9 @@ graph::Tensor named(ElementType type, std::vector<std::int64_t> dims, std::strin
 }
 
 template <class T>
-Bytes narrowed(const std::vector<std::int32_t>& codes) {
+Bytes narrowed(const std::vector<std::int32_t>& quantized) {
   std::vector<T> values;
-  for (const std::int32_t code : codes) values.push_back(static_cast<T>(code));
+  for (const std::int32_t one : quantized) values.push_back(static_cast<T>(one));
   return Bytes::own(std::move(values));
 }
 
@@ -58,26 +58,26 @@ std::vector<std::int64_t> fit(Parameters& parameters, const std::vector<std::int
   return dims;
 }
 
-Bytes pack(std::vector<std::uint8_t> codes, int bits) {
-  if (bits >= 8) return Bytes::own(std::move(codes));
+Bytes pack(std::vector<std::uint8_t> values, int bits) {
+  if (bits >= 8) return Bytes::own(std::move(values));
   const auto width = static_cast<std::size_t>(bits), each = 8 / width;
-  std::vector<std::uint8_t> bytes((codes.size() + each - 1) / each);
-  for (std::size_t i = 0; i < codes.size(); ++i) {
-    const unsigned kept = codes[i] & ((1U << width) - 1U);
+  std::vector<std::uint8_t> bytes((values.size() + each - 1) / each);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const unsigned kept = values[i] & ((1U << width) - 1U);
     bytes[i / each] = static_cast<std::uint8_t>(bytes[i / each] | kept << (i % each * width));
   }
   return Bytes::own(std::move(bytes));
 }
 
 graph::Tensor code_tensor(ElementType type, const std::vector<std::int64_t>& dims,
-                          const std::vector<std::int32_t>& codes, std::string name) {
+                          const std::vector<std::int32_t>& values, std::string name) {
   graph::Tensor tensor = named(type, dims, std::move(name));
   const int bits = graph::find(type)->bits;
-  if (bits == 32) tensor.data = Bytes::own(codes);
-  if (bits == 16) tensor.data = narrowed<std::uint16_t>(codes);
+  if (bits == 32) tensor.data = Bytes::own(values);
+  if (bits == 16) tensor.data = narrowed<std::uint16_t>(values);
   if (bits > 8) return tensor;
   std::vector<std::uint8_t> bytes;
-  for (const std::int32_t code : codes) bytes.push_back(static_cast<std::uint8_t>(code));
+  for (const std::int32_t code : values) bytes.push_back(static_cast<std::uint8_t>(code));
   tensor.data = pack(std::move(bytes), bits);
   return tensor;
 }

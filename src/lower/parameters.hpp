@@ -48,12 +48,12 @@ std::vector<std::int64_t> fit(Parameters& parameters, const std::vector<std::int
 std::int64_t opset_of(graph::ElementType type, bool by_channel, bool by_block);
 
 // Packs values of at most 8 bits, one per byte, to `bits` each, least significant bits first.
-Bytes pack(std::vector<std::uint8_t> codes, int bits);
+Bytes pack(std::vector<std::uint8_t> values, int bits);
 
 // Builds constants of a model. Floating-point values are given as their bits. Types below 8 bits are packed.
 graph::Tensor scale_tensor(const Parameters& of, std::string name);
 graph::Tensor zero_point_tensor(const Parameters& of, std::string name);
 graph::Tensor code_tensor(graph::ElementType type, const std::vector<std::int64_t>& dims,
-                          const std::vector<std::int32_t>& codes, std::string name);
+                          const std::vector<std::int32_t>& values, std::string name);
 
 }  // namespace anybit::lower

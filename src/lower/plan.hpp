@@ -56,8 +56,8 @@ struct Constant {
   std::vector<std::int64_t> dims = {};     // its own dimensions
   // The values: of an ONNX type, in `dims` or, if its scales require it, in `grouped`; or packed bytes of a
   // format.
-  graph::Tensor codes = {};
-  Parameters parameters = {};              // of DequantizeLinear; without scales, `codes` are packed
+  graph::Tensor quantized = {};
+  Parameters parameters = {};              // of DequantizeLinear; without scales, `quantized` is packed
   std::vector<graph::Tensor> fields = {};  // of packed values: the shared parameters, by name
   std::string compute = {};  // "int8": the operator quantizes its activations on the fly; empty: float32
   // prevent runtimes from fusing its DequantizeLinear, where the fused operator would be wrong
@@ -70,7 +70,7 @@ struct Constant {
 struct DynamicLayer {
   int node = -1;
   bool symmetric = false;         // symmetric activations, otherwise asymmetric
-  bool signed_codes = false;      // int8 activations where the operator supports them, otherwise uint8
+  bool signed_data = false;       // int8 activations where the operator supports them, otherwise uint8
   std::vector<Constant> weights;  // one; for recurrent layers input and recurrence weights
 };
 

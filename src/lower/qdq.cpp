@@ -145,9 +145,9 @@ class Writer {
   void add_binary(const std::string& from, const std::string& about, const Parameters& parameters,
                   std::string result, std::vector<Node>& nodes) {
     const Stored stored = store(parameters, about);
-    const std::string codes = names_.fresh(about + "_QuantizeLinear_Output");
-    nodes.push_back(linear("QuantizeLinear", about, from, stored, codes, parameters));
-    nodes.push_back(linear("DequantizeLinear", about, codes, stored, std::move(result), parameters));
+    const std::string quantized = names_.fresh(about + "_QuantizeLinear_Output");
+    nodes.push_back(linear("QuantizeLinear", about, from, stored, quantized, parameters));
+    nodes.push_back(linear("DequantizeLinear", about, quantized, stored, std::move(result), parameters));
   }
 
   static const char* name_of(const Quantization& as) {
@@ -282,7 +282,7 @@ class Writer {
     const StandardType standard = standard_type(one.use);
     if (standard.type != graph::ElementType::undefined) {
       // Values of whole bytes are stored like ONNX's type.
-      graph::Tensor tensor = one.codes;
+      graph::Tensor tensor = one.quantized;
       const std::string stored = names_.fresh(fmt::format("{}_{}", one.name, graph::name_of(standard.type)));
       tensor.name = graph::Text(stored);
       tensor.element = static_cast<std::int32_t>(standard.type);
@@ -297,7 +297,7 @@ class Writer {
       graph_.initializers.push_back(tensor);
       graph_.initializers.back().name = graph::Text(inputs.back());
     };
-    add(one.codes, "codes");
+    add(one.quantized, "codes");
     for (const graph::Tensor& field : one.fields) add(field, field.name.str());
     std::vector<graph::Property> hints;
     // Only anybit reads it. A function call cannot have it as an attribute.
@@ -331,14 +331,14 @@ class Writer {
   }
 
   std::string add_linear(const Constant& one, std::vector<Node>& nodes) {
-    const std::string codes = names_.fresh(one.name + "_quantized");
-    graph_.initializers.push_back(one.codes);
-    graph_.initializers.back().name = graph::Text(codes);
+    const std::string quantized = names_.fresh(one.name + "_quantized");
+    graph_.initializers.push_back(one.quantized);
+    graph_.initializers.back().name = graph::Text(quantized);
     const Stored stored = store(one.parameters, one.name);
     const std::string name = names_.fresh(one.name + "_DequantizeLinear_Output");
-    nodes.push_back(linear("DequantizeLinear", one.name, codes, stored, name, one.parameters));
+    nodes.push_back(linear("DequantizeLinear", one.name, quantized, stored, name, one.parameters));
     if (one.compute == "int8") nodes[0].metadata.push_back(portable::compute_hint(one.compute));
-    if (one.codes.dims == one.dims && !one.apart && !has_torn_rows(one)) return name;
+    if (one.quantized.dims == one.dims && !one.apart && !has_torn_rows(one)) return name;
     nodes.push_back(reshape(one.name, name, one.dims));
     return nodes.back().outputs[0];
   }
@@ -346,9 +346,9 @@ class Writer {
   // ONNX Runtime (1.31) fuses DequantizeLinear and MatMul into MatMulNBits, and misreads 2-bit values whose
   // rows do not end at a byte. A Reshape between the two prevents the fusion.
   static bool has_torn_rows(const Constant& one) {
-    constexpr std::int64_t kCodesOfByte = 4;
-    return graph::integer_range(one.parameters.type).bits == 2 && !one.codes.dims.empty() &&
-           one.codes.dims.back() % kCodesOfByte != 0;
+    constexpr std::int64_t kPerByte = 4;
+    return graph::integer_range(one.parameters.type).bits == 2 && !one.quantized.dims.empty() &&
+           one.quantized.dims.back() % kPerByte != 0;
   }
 
   Node reshape(const std::string& about, std::string input, const std::vector<std::int64_t>& dims) {

@@ -95,14 +95,14 @@ class Rewriter {
   std::optional<Node> integer_form(const Node& one) {
     const std::string& op = one.op_type.str();
     if (!graph::canonical_domain(one.domain.str()).empty() || one.outputs.empty()) return std::nullopt;
-    if (op == "Conv" || op == "MatMul") return product(one, op == "Conv");
+    if (op == "Conv" || op == "MatMul") return linear_operator(one, op == "Conv");
     const ops::Descriptor* descriptor = ops::find("", op);
-    if (!descriptor || !descriptor->traits.moves_codes(one, opset_) || one.outputs.size() != 1)
+    if (!descriptor || !descriptor->traits.passes_quantized(one, opset_) || one.outputs.size() != 1)
       return std::nullopt;
     return moved(one, descriptor->traits);
   }
 
-  std::optional<Node> product(const Node& one, bool conv) {
+  std::optional<Node> linear_operator(const Node& one, bool conv) {
     const auto x = behind(one.inputs[0]), w = behind(one.inputs[1]);
     int relu = -1;
     const auto y = x && w ? before(one.outputs[0], relu) : std::nullopt;

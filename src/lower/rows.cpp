@@ -50,8 +50,8 @@ class Finder {
     const int made = index_.producer(node.inputs[0]);
     if (made < 0) return false;
     const Node& producer = graph_.nodes[static_cast<std::size_t>(made)];
-    const ops::Value* codes = input_of(producer, 0);
-    return graph::dequantizes(producer) && codes && codes->type == ElementType::int8;
+    const ops::Value* quantized = input_of(producer, 0);
+    return graph::dequantizes(producer) && quantized && quantized->type == ElementType::int8;
   }
 
   bool has_many_axes(const Node& node) const {
@@ -61,12 +61,12 @@ class Finder {
     return result.shape && result.shape->size() > 2;
   }
 
-  Row behind(const std::string& product) const {
-    const int user = index_.only_user(product);
+  Row behind(const std::string& linear) const {
+    const int user = index_.only_user(linear);
     if (user < 0) return {};
     const Node& node = graph_.nodes[static_cast<std::size_t>(user)];
     if (node.op_type.str() != "Add") return {};
-    const std::size_t other = node.inputs[0] == product ? 1 : 0;
+    const std::size_t other = node.inputs[0] == linear ? 1 : 0;
     const ops::Value* value = input_of(node, other);
     if (!value || !value->has_rank(1)) return {};
     const bool constant = value->constant && known_.inputs.count(node.inputs[other]) == 0;

@@ -22,21 +22,21 @@ std::optional<std::int64_t> stored_count(const Dims& dims, Layout layout) {
 }
 
 // Unpacks elements of `bits` bits, low bits first, to one byte each.
-void unpack(const Bytes& packed, int bits, bool is_signed, std::span<std::uint8_t> codes) {
+void unpack(const Bytes& packed, int bits, bool is_signed, std::span<std::uint8_t> integers) {
   const std::size_t per_byte = 8 / static_cast<std::size_t>(bits);
   const unsigned mask = (1u << bits) - 1u, sign = 1u << (bits - 1);
-  for (std::size_t i = 0; i < codes.size(); ++i) {
+  for (std::size_t i = 0; i < integers.size(); ++i) {
     const auto byte = std::to_integer<unsigned>(packed.data()[i / per_byte]);
     const unsigned code = byte >> (static_cast<unsigned>(bits) * static_cast<unsigned>(i % per_byte)) & mask;
-    codes[i] = static_cast<std::uint8_t>(is_signed ? (code ^ sign) - sign : code);
+    integers[i] = static_cast<std::uint8_t>(is_signed ? (code ^ sign) - sign : code);
   }
 }
 
-std::string pack(std::span<const std::uint8_t> codes, int bits) {
+std::string pack(std::span<const std::uint8_t> integers, int bits) {
   const std::size_t per_byte = 8 / static_cast<std::size_t>(bits);
-  std::string packed((codes.size() + per_byte - 1) / per_byte, '\0');
-  for (std::size_t i = 0; i < codes.size(); ++i) {
-    const unsigned code = codes[i] & ((1u << bits) - 1u);
+  std::string packed((integers.size() + per_byte - 1) / per_byte, '\0');
+  for (std::size_t i = 0; i < integers.size(); ++i) {
+    const unsigned code = integers[i] & ((1u << bits) - 1u);
     packed[i / per_byte] = static_cast<char>(static_cast<unsigned char>(packed[i / per_byte]) |
                                              code << static_cast<unsigned>(bits) * (i % per_byte));
   }

@@ -26,8 +26,10 @@ T to_integral(double x) {
     if (x >= 0x1p64) return ~T(0);
     if (x >= 0x1p63) return static_cast<T>(x);
   }
-  const std::int64_t whole = x >= 0x1p63 ? INT64_MAX : x < -0x1p63 ? INT64_MIN : static_cast<std::int64_t>(x);
-  return static_cast<T>(whole);
+  const std::int64_t integer = x >= 0x1p63   ? INT64_MAX
+                               : x < -0x1p63 ? INT64_MIN
+                                             : static_cast<std::int64_t>(x);
+  return static_cast<T>(integer);
 }
 
 // False if one of the types is not a number (string, complex). `out` may be `in` if the element sizes are

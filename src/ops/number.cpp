@@ -11,9 +11,9 @@ std::uint16_t rounded_half(double magnitude) {
   if (magnitude >= 65520.0) return 0x7C00;  // halfway between the largest float16 and the next power of two
   const int exponent = magnitude < 0x1p-14 ? -14 : std::ilogb(magnitude);
   const double units = std::nearbyint(std::ldexp(magnitude, 10 - exponent));
-  const auto whole = static_cast<std::uint32_t>(units);
-  if (magnitude < 0x1p-14) return static_cast<std::uint16_t>(whole);
-  return static_cast<std::uint16_t>((static_cast<std::uint32_t>(exponent + 15) << 10) + whole - 1024u);
+  const auto integer = static_cast<std::uint32_t>(units);
+  if (magnitude < 0x1p-14) return static_cast<std::uint16_t>(integer);
+  return static_cast<std::uint16_t>((static_cast<std::uint32_t>(exponent + 15) << 10) + integer - 1024u);
 }
 
 }  // namespace

@@ -10,13 +10,14 @@ constexpr double kExactInFloat = 16777216.0;
 
 // nullopt if an element is not an integer: then these are weights, not sizes.
 template <class T>
-std::optional<std::vector<Dim>> whole_numbers(const Bytes& data, std::size_t count) {
+std::optional<std::vector<Dim>> integer_dims(const Bytes& data, std::size_t count) {
   std::vector<Dim> list;
   for (std::size_t i = 0; i < count; ++i) {
     const T element = data.at<T>(i);
     if constexpr (std::is_floating_point_v<T>) {
-      const bool whole = std::abs(element) <= static_cast<T>(kExactInFloat) && std::trunc(element) == element;
-      if (!whole) return std::nullopt;
+      const bool integer =
+          std::abs(element) <= static_cast<T>(kExactInFloat) && std::trunc(element) == element;
+      if (!integer) return std::nullopt;
     }
     if (i == 0) list.reserve(count);
     list.emplace_back(static_cast<std::int64_t>(element));
@@ -27,18 +28,18 @@ std::optional<std::vector<Dim>> whole_numbers(const Bytes& data, std::size_t cou
 std::optional<std::vector<Dim>> contents(const graph::Tensor& constant, std::size_t count) {
   switch (constant.type()) {
     case ElementType::int64:
-      return whole_numbers<std::int64_t>(constant.data, count);
+      return integer_dims<std::int64_t>(constant.data, count);
     case ElementType::int32:
-      return whole_numbers<std::int32_t>(constant.data, count);
+      return integer_dims<std::int32_t>(constant.data, count);
     case ElementType::int8:
-      return whole_numbers<std::int8_t>(constant.data, count);
+      return integer_dims<std::int8_t>(constant.data, count);
     case ElementType::uint8:
     case ElementType::boolean:
-      return whole_numbers<std::uint8_t>(constant.data, count);
+      return integer_dims<std::uint8_t>(constant.data, count);
     case ElementType::float32:
-      return whole_numbers<float>(constant.data, count);
+      return integer_dims<float>(constant.data, count);
     case ElementType::float64:
-      return whole_numbers<double>(constant.data, count);
+      return integer_dims<double>(constant.data, count);
     default:
       return std::nullopt;
   }

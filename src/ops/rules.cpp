@@ -68,7 +68,8 @@ Shape unknown_shape(std::size_t rank) { return Shape(rank); }
 
 Result<std::optional<Shape>> matmul_shape(const std::optional<Shape>& a, const std::optional<Shape>& b) {
   if (!a || !b) return std::optional<Shape>();
-  if (a->empty() || b->empty()) return wrong("a matrix product needs at least one dimension on each side");
+  if (a->empty() || b->empty())
+    return wrong("a matrix multiplication needs at least one dimension on each side");
   const Dim& inner_a = a->back();
   const Dim& inner_b = b->size() == 1 ? b->front() : (*b)[b->size() - 2];
   if (inner_a.known() && inner_b.known() && !same(inner_a, inner_b)) {

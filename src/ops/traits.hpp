@@ -36,11 +36,11 @@ struct Traits {
   };
 
   // Kinds of linear operators; recipes have words for each kind (linear, matmul, conv2d).
-  enum class Product : std::uint8_t { none, matrices, convolution, transposed_convolution };
+  enum class Linear : std::uint8_t { none, matrices, convolution, transposed_convolution };
   // Sign of the results: any, never negative, or negative only if an input is.
   enum class Sign : std::uint8_t { any, positive, of_inputs };
   // How a pass-through operator handles 8-bit quantized tensors.
-  struct Codes {
+  struct PassThrough {
     std::int16_t since = 0;  // first ONNX version that accepts them; 0: none, or it inserts zeros of its own
     bool ours = false;       // our kernel accepts them in any version and rounds interpolated values
     // Whether the node interpolates between input values, which other runtimes truncate; null: never.
@@ -61,20 +61,20 @@ struct Traits {
   bool by_element = false;
   bool sensitive = false;   // numerically sensitive (Exp, norms): float unless a recipe names it
   bool normalizes = false;  // inputs 1 and 2 are the scale and shift of a normalization
-  Product product = Product::none;
+  Linear linear = Linear::none;
   Sign sign = Sign::any;
-  int mask = -1;                // input with the attention mask, or with scores that include it
-  Codes codes = {};             // for pass-through operators
-  std::string_view alias = {};  // additional name in recipes: the name in PyTorch
+  int mask = -1;                  // input with the attention mask, or with scores that include it
+  PassThrough pass_through = {};  // for pass-through operators
+  std::string_view alias = {};    // additional name in recipes: the name in PyTorch
   // For operators whose role depends on attributes; `role` is then the usual one.
   Role (*role_of)(const graph::Node& node) = nullptr;
 
   Role role_in(const graph::Node& node) const { return role_of ? role_of(node) : role; }
   bool moves(const graph::Node& node) const { return role_in(node) == Role::move; }
   // Whether ONNX, in this operator version, passes 8-bit quantized values through unchanged.
-  bool moves_codes(const graph::Node& node, std::int64_t version) const {
-    return moves(node) && codes.since > 0 && version >= codes.since &&
-           !(codes.between && codes.between(node));
+  bool passes_quantized(const graph::Node& node, std::int64_t version) const {
+    return moves(node) && pass_through.since > 0 && version >= pass_through.since &&
+           !(pass_through.between && pass_through.between(node));
   }
   bool is_data(int input) const {
     return std::ranges::any_of(data, [input](int one) { return one == input || one == -1; });
@@ -109,8 +109,8 @@ constexpr Traits computes_sensitive(Inputs data = {0}) {
 constexpr Traits normalizes(bool sensitive) {
   return {.role = Traits::Role::compute, .sensitive = sensitive, .normalizes = true};
 }
-constexpr Traits moves(Traits::Codes codes = {}, Inputs data = {0}) {
-  return {.role = Traits::Role::move, .data = data, .codes = codes};
+constexpr Traits moves(Traits::PassThrough pass_through = {}, Inputs data = {0}) {
+  return {.role = Traits::Role::move, .data = data, .pass_through = pass_through};
 }
 constexpr Traits of_each_element(std::optional<Traits::Range> range = {}, bool sensitive = false) {
   return {.role = Traits::Role::element, .range = range, .by_element = true, .sensitive = sensitive};

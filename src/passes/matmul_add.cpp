@@ -32,16 +32,16 @@ class MatMulAdd {
     std::vector<bool> removed(graph.nodes.size());
     std::int64_t changes = 0;
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-      const Node& product = graph.nodes[i];
-      if (!is_matmul(product)) continue;
-      const int next = index.only_user(product.outputs[0]);
+      const Node& linear = graph.nodes[i];
+      if (!is_matmul(linear)) continue;
+      const int next = index.only_user(linear.outputs[0]);
       if (next < 0) continue;
       Node& sum = graph.nodes[static_cast<std::size_t>(next)];
-      if (!is(sum, "Add") || sum.inputs.size() != 2 || options_.keeps(sum) || options_.keeps(product))
+      if (!is(sum, "Add") || sum.inputs.size() != 2 || options_.keeps(sum) || options_.keeps(linear))
         continue;
-      const std::string& bias = sum.inputs[sum.inputs[0] == product.outputs[0] ? 1 : 0];
-      if (!is_row(bias, constants_.find(product.inputs[1])->dims[1])) continue;
-      Node gemm = graph::as_operator(product, "Gemm");
+      const std::string& bias = sum.inputs[sum.inputs[0] == linear.outputs[0] ? 1 : 0];
+      if (!is_row(bias, constants_.find(linear.inputs[1])->dims[1])) continue;
+      Node gemm = graph::as_operator(linear, "Gemm");
       gemm.inputs.push_back(bias);
       gemm.outputs = sum.outputs;
       sum = std::move(gemm);  // at the later node, where both inputs exist

@@ -36,13 +36,13 @@ std::optional<Group> match(const View& view, int node) {
   for (int i = 0; i < kLongest; ++i) {
     const int next = view.next(last);
     if (next < 0) return std::nullopt;
-    const bool product = view.is(next, "MatMul");
-    if (product && view.in(next, 0) != view.out(last)) return std::nullopt;
-    if (!product && !view.is_any(next, {"Dropout", "Identity", "Where", "Cast", "Reshape", "Mul"}))
+    const bool matmul = view.is(next, "MatMul");
+    if (matmul && view.in(next, 0) != view.out(last)) return std::nullopt;
+    if (!matmul && !view.is_any(next, {"Dropout", "Identity", "Where", "Cast", "Reshape", "Mul"}))
       return std::nullopt;
     nodes.push_back(next);
     last = next;
-    if (product) return view.group("attention", nodes, last);
+    if (matmul) return view.group("attention", nodes, last);
   }
   return std::nullopt;
 }

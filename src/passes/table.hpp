@@ -48,13 +48,13 @@ struct PassOptions {
 
   // Whether a node may be folded into the weights of a linear operator: not if a rule names the node but not
   // the linear operator. A rule for an entire module names both.
-  bool joins(const graph::Node& node, const graph::Node& product) const {
-    if (keep.contains(node.name.str()) || keep.contains(product.name.str())) return false;
-    const auto its = rules.find(node.name.str()), products = rules.find(product.name.str());
+  bool joins(const graph::Node& node, const graph::Node& linear) const {
+    if (keep.contains(node.name.str()) || keep.contains(linear.name.str())) return false;
+    const auto its = rules.find(node.name.str()), linears = rules.find(linear.name.str());
     // The MatMul would become a Gemm, and a rule for its type would not match any more.
-    if (products != rules.end() && product.op_type == "MatMul") return false;
+    if (linears != rules.end() && linear.op_type == "MatMul") return false;
     if (its == rules.end()) return true;
-    return products != rules.end() && std::ranges::includes(products->second, its->second);
+    return linears != rules.end() && std::ranges::includes(linears->second, its->second);
   }
 };
 

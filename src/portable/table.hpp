@@ -23,7 +23,7 @@ struct Descriptor {
   // Fake-quantizes float64 values in the layout of `groups`, including NaN and infinity. The caller rounds
   // the result to float32.
   Result<Term> (*quantize)(const Setup& setup, const Groups& groups, const Term& x);
-  // Decodes integer codes in the layout of `groups`, with the stored fields, to float32.
+  // Decodes codes in the layout of `groups`, with the stored fields, to float32.
   Term (*decode)(const Setup& setup, const Groups& groups, const Term& codes, std::span<const Term> fields);
   double padding = 0;  // padding of incomplete blocks before quantize
 };

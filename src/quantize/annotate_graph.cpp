@@ -193,7 +193,7 @@ class Annotator {
       if (parts_[i].kind != Part::Kind::move) continue;
       for (const std::string& output : node(i).outputs) pass_on(i, output);
     }
-    for (std::size_t i = 0; i < count(); ++i) move_codes_on(i);
+    for (std::size_t i = 0; i < count(); ++i) pass_quantized_on(i);
   }
 
   // A pass-through node that is quantized by itself: its inputs and outputs share parameters. 8-bit floats do
@@ -242,7 +242,7 @@ class Annotator {
   // ONNX Runtime (1.31) inserts a Q/DQ pair after these operators if their input is quantized, and cannot
   // load the model if its opset is 21 or newer and the type is int8. Inserting the pair here, with the
   // parameters of the input, loses nothing.
-  void move_codes_on(std::size_t i) {
+  void pass_quantized_on(std::size_t i) {
     static constexpr std::string_view kTheirs[] = {"Reshape", "Transpose", "Slice",
                                                    "Squeeze", "Unsqueeze", "MaxPool"};
     if (parts_[i].kind != Part::Kind::move || carried_.count(static_cast<int>(i)) ||

@@ -87,7 +87,7 @@ struct BiasNote {
 // A node with dynamically quantized activations.
 struct DynamicNote {
   int node = -1;
-  bool symmetric = false, signed_codes = false;
+  bool symmetric = false, signed_data = false;
   std::vector<std::size_t> weights;  // indices into GraphNotes::constants
 };
 

@@ -276,9 +276,9 @@ Result<std::vector<std::vector<double>>> mean_errors(const Model& floating, cons
   runtime::ExecutorOptions options = with;
   std::vector<bool> channels_first;
   for (const int node : nodes) {
-    const Node& product = floating.graph->nodes[static_cast<std::size_t>(node)];
-    options.watch.push_back(product.outputs[0]);
-    channels_first.push_back(is_convolution(product));
+    const Node& linear = floating.graph->nodes[static_cast<std::size_t>(node)];
+    options.watch.push_back(linear.outputs[0]);
+    channels_first.push_back(is_convolution(linear));
   }
   const auto executor_of = [&](const Model& model) {
     return runtime::Executor::make(std::make_shared<const Model>(model), options);

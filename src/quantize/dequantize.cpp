@@ -111,7 +111,7 @@ class TakingBack {
   // Replaces a node that decodes constants by a constant.
   Result<bool> is_decoded(const Node& node) {
     std::optional<Tensor> constant;
-    if (!is_whole(node, 1)) return false;
+    if (!is_complete(node, 1)) return false;
     if (graph::is(node, "Decode", graph::kAnybit)) constant = TRY(unpacked(node, view_, *memory_));
     if (graph::dequantizes(node)) constant = TRY(decoded(node, view_, *memory_));
     if (constant) graph_.initializers.push_back(*std::move(constant));
@@ -119,12 +119,12 @@ class TakingBack {
   }
 
   // It has its required inputs. Invalid nodes are kept, to be reported elsewhere.
-  static bool is_whole(const Node& node, std::size_t inputs) {
+  static bool is_complete(const Node& node, std::size_t inputs) {
     return node.inputs.size() >= inputs && !node.outputs.empty();
   }
 
   bool is_rounding(const Node& node) {
-    if (!graph::is(node, "QuantizeDequantize", graph::kAnybit) || !is_whole(node, 1)) return false;
+    if (!graph::is(node, "QuantizeDequantize", graph::kAnybit) || !is_complete(node, 1)) return false;
     if (view_.index().is_output(node.outputs[0])) return false;
     instead_.add(node.outputs[0], node.inputs[0]);
     return true;
@@ -132,10 +132,10 @@ class TakingBack {
 
   // Removes the DequantizeLinear of a pair. The QuantizeLinear is removed as an unused node.
   bool takes_pair(const Node& node, const Clamps& clamps) {
-    if (!graph::dequantizes(node) || !is_whole(node, 2)) return false;
+    if (!graph::dequantizes(node) || !is_complete(node, 2)) return false;
     if (view_.index().is_output(node.outputs[0])) return false;
     const Node* quantizer = view_.quantizer(node.inputs[0]);
-    if (!quantizer || !is_whole(*quantizer, 1)) return false;
+    if (!quantizer || !is_complete(*quantizer, 1)) return false;
     const Clamps::Cut cut = clamps.cut(*quantizer);
     if (cut == Clamps::Cut::nothing) {
       instead_.add(node.outputs[0], quantizer->inputs[0]);

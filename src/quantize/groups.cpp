@@ -10,34 +10,34 @@ namespace {
 using formats::Use;
 using graph::Node;
 
-using Product = ops::Traits::Product;
+using Linear = ops::Traits::Linear;
 
-Product product_of(const Node& node) {
+Linear linear_of(const Node& node) {
   const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
-  return descriptor ? descriptor->traits.product : Product::none;
+  return descriptor ? descriptor->traits.linear : Linear::none;
 }
 
-bool is_convolution(Product product) {
-  return product == Product::convolution || product == Product::transposed_convolution;
+bool is_convolution(Linear linear) {
+  return linear == Linear::convolution || linear == Linear::transposed_convolution;
 }
 
 // Returns true for a convolution with one input channel per group, such as a depthwise one.
 bool sums_one_channel(const Scope& scope, const Node& node) {
-  const Product product = product_of(node);
-  const ops::NodeFacts* facts = is_convolution(product) ? scope.facts().find(node) : nullptr;
+  const Linear linear = linear_of(node);
+  const ops::NodeFacts* facts = is_convolution(linear) ? scope.facts().find(node) : nullptr;
   if (!facts || facts->inputs.size() < 2 || !facts->inputs[1]) return false;
   const std::optional<ops::Shape>& weight = facts->inputs[1]->shape;
   if (!weight || weight->size() < 3) return false;
-  if (product == Product::convolution) return (*weight)[1].is(1);
+  if (linear == Linear::convolution) return (*weight)[1].is(1);
   return ops::floor_div((*weight)[0], graph::attribute_or<std::int64_t>(node, "group", 1)).is(1);
 }
 
 // The reduction axis of an activation. Blocks run along it, so that one scale applies to a run of products.
 std::int64_t reduction_axis(const Node& node, int input, std::optional<std::size_t> rank) {
-  const Product product = product_of(node);
+  const Linear linear = linear_of(node);
   if (rank == 1) return -1;
-  if (is_convolution(product)) return 1;
-  if (product == Product::none) return -1;
+  if (is_convolution(linear)) return 1;
+  if (linear == Linear::none) return -1;
   const bool turned = graph::attribute_or<std::int64_t>(node, input == 0 ? "transA" : "transB", 0) != 0;
   return (input == 0) != turned ? -1 : -2;
 }
@@ -68,7 +68,7 @@ std::optional<std::size_t> rank_of(const Scope& scope, const Node& node, int inp
   if (facts && input < 0 && !facts->outputs.empty()) value = &facts->outputs[0];
   if (facts && input >= 0 && at < facts->inputs.size()) value = facts->inputs[at];
   if (value && value->shape) return value->shape->size();
-  const bool convolves = node.inputs.size() > 1 && is_convolution(product_of(node));
+  const bool convolves = node.inputs.size() > 1 && is_convolution(linear_of(node));
   const graph::Tensor* weight = convolves ? scope.constant(node.inputs[1]) : nullptr;
   return weight ? std::optional(weight->dims.size()) : std::nullopt;
 }

@@ -26,16 +26,16 @@ using Parameters = graph::QdqView::Parameters;
 
 // std::nullopt if they are unknown or differ between channels.
 std::optional<Steps> steps_of(const Parameters& read) {
-  const graph::IntegerRange codes = graph::integer_range(read.type);
+  const graph::IntegerRange integers = graph::integer_range(read.type);
   if (!read.has_zero_point)
-    return codes.low == 0 && codes.bits > 0 ? std::optional(Steps{0, codes.high}) : std::nullopt;
+    return integers.low == 0 && integers.bits > 0 ? std::optional(Steps{0, integers.high}) : std::nullopt;
   const graph::Tensor* zeros = read.zero_point;
-  if (!zeros || zeros->count() == 0 || codes.bits > 16) return std::nullopt;
+  if (!zeros || zeros->count() == 0 || integers.bits > 16) return std::nullopt;
   const auto first = graph::integer_at(*zeros, 0);
   for (std::int64_t i = 1; i < zeros->count(); ++i) {
     if (graph::integer_at(*zeros, i) != first) return std::nullopt;
   }
-  return first ? std::optional(Steps{*first - codes.low, codes.high - *first}) : std::nullopt;
+  return first ? std::optional(Steps{*first - integers.low, integers.high - *first}) : std::nullopt;
 }
 
 // The range ends at 6, within half a step, as after Relu6.

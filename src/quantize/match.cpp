@@ -145,25 +145,25 @@ bool is_type(std::string_view name) {
 }
 
 std::vector<std::string> types_of(const graph::Node& node, bool constant_weight, std::size_t rank) {
-  using Product = ops::Traits::Product;
+  using Linear = ops::Traits::Linear;
   std::vector<std::string> types{node.op_type.str()};
   const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
   if (!descriptor) return types;
   if (!descriptor->traits.alias.empty()) types.emplace_back(descriptor->traits.alias);
-  switch (descriptor->traits.product) {
-    case Product::none:
+  switch (descriptor->traits.linear) {
+    case Linear::none:
       break;
-    case Product::matrices:
+    case Linear::matrices:
       if (constant_weight) {
         types.emplace_back("linear");
       } else {
         types.insert(types.end(), {"matmul", "bmm"});
       }
       break;
-    case Product::convolution:
+    case Linear::convolution:
       if (rank >= 3 && rank <= 5) types.push_back(fmt::format("conv{}d", rank - 2));
       break;
-    case Product::transposed_convolution:
+    case Linear::transposed_convolution:
       types.emplace_back("conv_transpose");
   }
   return types;

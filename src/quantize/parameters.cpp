@@ -22,7 +22,7 @@ constexpr float kSmallest = std::numeric_limits<float>::min();
 
 }  // namespace
 
-std::int32_t middle(const IntegerRange& codes) { return codes.low < 0 ? 0 : 1 << (codes.bits - 1); }
+std::int32_t middle(const IntegerRange& integers) { return integers.low < 0 ? 0 : 1 << (integers.bits - 1); }
 
 std::shared_ptr<const formats::AffineCodec> affine_codec(const Spec& spec) {
   return std::dynamic_pointer_cast<const formats::AffineCodec>(
@@ -56,8 +56,8 @@ Parameters of_floats(double largest, const Spec& spec) {
 std::int64_t levels_of(const Spec& spec) {
   if (!spec.is_integer())
     return std::int64_t{1} << formats::make(spec.format(), spec.use.parameters)->get()->bits();
-  const IntegerRange codes = spec.codes();
-  return std::int64_t{codes.high} - codes.low + 1;
+  const IntegerRange integers = spec.integers();
+  return std::int64_t{integers.high} - integers.low + 1;
 }
 
 Ends ends_of(const Spec& spec, std::int32_t zero_point) {
@@ -65,8 +65,8 @@ Ends ends_of(const Spec& spec, std::int32_t zero_point) {
     const auto largest = static_cast<float>(largest_of(spec));
     return {-largest, largest};
   }
-  const IntegerRange codes = spec.codes();
-  return {static_cast<float>(codes.low - zero_point), static_cast<float>(codes.high - zero_point)};
+  const IntegerRange integers = spec.integers();
+  return {static_cast<float>(integers.low - zero_point), static_cast<float>(integers.high - zero_point)};
 }
 
 Parameters from_range(const calibrate::Range& range, const Spec& spec) {
@@ -85,19 +85,20 @@ Parameters from_given(const Spec& spec) {
 
 std::int32_t given_zero_point(const Spec& spec, std::size_t i) {
   const std::vector<std::int32_t>& zeros = spec.given.zero_points;
-  if (zeros.empty()) return spec.is_integer() && spec.symmetric() ? middle(spec.codes()) : 0;
+  if (zeros.empty()) return spec.is_integer() && spec.symmetric() ? middle(spec.integers()) : 0;
   return zeros[zeros.size() == 1 ? 0 : i];
 }
 
 Parameters from_fixed(const ops::Traits::Range& range, const Spec& spec) {
   const double low = static_cast<double>(range.low), high = static_cast<double>(range.high);
   if (!spec.is_integer()) return of_floats(std::max(-low, high), spec);
-  const IntegerRange codes = spec.codes();
-  const double steps = std::ldexp(1.0, codes.bits);
-  if (spec.symmetric() || codes.bits > 8)  // 16 bits: equal steps on both sides of zero
-    return one(spec.element(), static_cast<float>(std::max(-low, high) / (steps / 2)), middle(codes));
+  const IntegerRange integers = spec.integers();
+  const double steps = std::ldexp(1.0, integers.bits);
+  if (spec.symmetric() || integers.bits > 8)  // 16 bits: equal steps on both sides of zero
+    return one(spec.element(), static_cast<float>(std::max(-low, high) / (steps / 2)), middle(integers));
   const double scale = (std::max(0.0, high) - std::min(0.0, low)) / steps;
-  const double zero = std::clamp<double>(codes.low - std::min(0.0, low) / scale, codes.low, codes.high);
+  const double zero =
+      std::clamp<double>(integers.low - std::min(0.0, low) / scale, integers.low, integers.high);
   return one(spec.element(), static_cast<float>(scale), static_cast<std::int32_t>(std::nearbyint(zero)));
 }
 

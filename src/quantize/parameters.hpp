@@ -33,7 +33,7 @@ struct Ends {
 Ends ends_of(const Spec& spec, std::int32_t zero_point);
 
 // The zero point of symmetric quantization.
-std::int32_t middle(const graph::IntegerRange& codes);
+std::int32_t middle(const graph::IntegerRange& integers);
 // The codec of an integer format with a scale.
 std::shared_ptr<const formats::AffineCodec> affine_codec(const Spec& spec);
 // The codec's choice for a range. A scale that would be zero or subnormal becomes 1: such values are
@@ -43,7 +43,7 @@ formats::AffineParameters over(const formats::AffineCodec& codec, formats::Range
 float scale_over(double largest, double top);
 
 struct QuantizedConstant {
-  graph::Tensor codes;
+  graph::Tensor quantized;
   lower::Parameters parameters;
   std::int64_t raised = 0;       // channels whose scale was increased by `least`
   std::int64_t moved = 0;        // values that were not rounded to nearest

@@ -288,9 +288,9 @@ class Planner {
       made.push_back(*std::move(one));
     }
     for (const DynamicNote& one : notes.dynamic) {
-      lower::DynamicLayer product{one.node, one.symmetric, one.signed_codes, {}};
-      for (const std::size_t weight : one.weights) product.weights.push_back(made[weight]);
-      plan.dynamic.push_back(std::move(product));
+      lower::DynamicLayer layer{one.node, one.symmetric, one.signed_data, {}};
+      for (const std::size_t weight : one.weights) layer.weights.push_back(made[weight]);
+      plan.dynamic.push_back(std::move(layer));
       for (const std::size_t weight : one.weights)  // the rest are inputs of other nodes
         std::erase_if(made[weight].places, [&](const lower::Place& place) { return place.node == one.node; });
     }
@@ -316,7 +316,7 @@ class Planner {
       made.bytes = bytes_of(constant);
     }
     report(note, made);
-    if (note.order && saturates(constant.codes, *note.order)) report_.saturating.push_back(note.name);
+    if (note.order && saturates(constant.quantized, *note.order)) report_.saturating.push_back(note.name);
     return std::move(constant);
   }
 
@@ -339,14 +339,14 @@ class Planner {
     const Parameters& parameters = made.constant.parameters;
     if (!note.spec.is_integer() || !made.constant.is_linear()) return;
     const auto [least, largest] = std::ranges::minmax(parameters.scales);
-    row.levels = std::int64_t{1} << note.spec.codes().bits;
+    row.levels = std::int64_t{1} << note.spec.integers().bits;
     row.scales = std::ssize(parameters.scales);
     row.scale_low = least;
     row.scale_high = largest;
   }
 
-  bool saturates(const graph::Tensor& codes, const ReductionOrder& order) const {
-    return saturating_pairs(reinterpret_cast<const std::int8_t*>(codes.data.data()), order, pool_) > 0;
+  bool saturates(const graph::Tensor& weights, const ReductionOrder& order) const {
+    return saturating_pairs(reinterpret_cast<const std::int8_t*>(weights.data.data()), order, pool_) > 0;
   }
 
   static void add_bias(const BiasNote& bias, const Parameters& weight,
@@ -362,15 +362,15 @@ class Planner {
       parameters.dims = {static_cast<std::int64_t>(count)};
       parameters.axis = std::ssize(bias.tensor->dims) - 1;  // Gemm accepts a row as well
     }
-    std::vector<std::int32_t> codes;
+    std::vector<std::int32_t> biases;
     for (std::size_t i = 0; i < count; ++i) {
       const double unit = static_cast<double>(parameters.scales[parameters.per_tensor() ? 0 : i]);
       const double units = std::nearbyint(static_cast<double>(bias.tensor->data.at<float>(i)) / unit);
-      codes.push_back(static_cast<std::int32_t>(std::clamp(units, -kLargest, kLargest)));
+      biases.push_back(static_cast<std::int32_t>(std::clamp(units, -kLargest, kLargest)));
     }
     lower::Constant constant{bias.name, {bias.place}};
     constant.grouped = constant.dims = bias.tensor->dims;
-    constant.codes = lower::code_tensor(parameters.type, bias.tensor->dims, codes, bias.name);
+    constant.quantized = lower::code_tensor(parameters.type, bias.tensor->dims, biases, bias.name);
     constant.parameters = std::move(parameters);
     plan.constants.push_back(std::move(constant));
   }

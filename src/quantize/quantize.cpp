@@ -367,7 +367,7 @@ class Quantizer {
   }
 
   static std::size_t samples_of(const Asked& one) {
-    return one.row->needs_samples ? static_cast<std::size_t>(formats::whole(one.parameters, "samples")) : 0;
+    return one.row->needs_samples ? static_cast<std::size_t>(formats::integer(one.parameters, "samples")) : 0;
   }
 
   bool needs_samples() const {

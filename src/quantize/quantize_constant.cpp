@@ -89,15 +89,15 @@ struct Layout {
   }
   // The number of runs after which whole blocks, and groups of eight values, are complete.
   std::int64_t step() const {
-    constexpr std::int64_t kCodes = 8;
+    constexpr std::int64_t kEight = 8;
     if (groups == 1 && !blocks) return 1;
     if (inner > 1) {
       const std::int64_t rows = blocks ? group : 1;
-      if (length % rows == 0) return rows * (kCodes / std::gcd(kCodes, rows * inner));
-      return length * (kCodes / std::gcd(kCodes, length * inner));
+      if (length % rows == 0) return rows * (kEight / std::gcd(kEight, rows * inner));
+      return length * (kEight / std::gcd(kEight, length * inner));
     }
-    if (blocks && length % group == 0) return kCodes / std::gcd(kCodes, group);
-    return (blocks ? groups : 1) * (kCodes / std::gcd(kCodes, length));
+    if (blocks && length % group == 0) return kEight / std::gcd(kEight, group);
+    return (blocks ? groups : 1) * (kEight / std::gcd(kEight, length));
   }
 };
 
@@ -201,14 +201,14 @@ std::shared_ptr<T[]> room_for(std::int64_t count) {
 class Coder {
  public:
   Coder(const float* x, const Parameters& parameters, const Layout& layout)
-      : x_(x), parameters_(parameters), layout_(layout), codes_(graph::integer_range(parameters.type)) {
-    if (codes_.bits < 8) range_.mask = (1 << codes_.bits) - 1;
-    range_.low = codes_.low;
-    range_.high = codes_.high;
+      : x_(x), parameters_(parameters), layout_(layout), integers_(graph::integer_range(parameters.type)) {
+    if (integers_.bits < 8) range_.mask = (1 << integers_.bits) - 1;
+    range_.low = integers_.low;
+    range_.high = integers_.high;
   }
 
   Bytes code(ThreadPool& pool, kernels::Loss& loss) const {
-    if (codes_.bits < 8) return packed(pool, loss);
+    if (integers_.bits < 8) return packed(pool, loss);
     switch (parameters_.type) {
       case ElementType::int8:
         return plain<std::int8_t>(pool, loss);
@@ -233,14 +233,14 @@ class Coder {
 
   // Packs the values of a chunk while they are in cache.
   Bytes packed(ThreadPool& pool, kernels::Loss& loss) const {
-    const auto bytes = kernels::packed_size(static_cast<std::size_t>(layout_.count()), codes_.bits);
+    const auto bytes = kernels::packed_size(static_cast<std::size_t>(layout_.count()), integers_.bits);
     const auto room = room_for<std::uint8_t>(static_cast<std::int64_t>(bytes));
     in_chunks(pool, loss, [&](std::int64_t begin, std::int64_t end) {
       const std::int64_t first = layout_.run(begin).at, behind = layout_.run(end - 1).end();
-      const auto codes = room_for<std::uint8_t>(behind - first);
-      const kernels::Loss lost = code_runs(begin, end, codes.get());
-      kernels::pack(codes.get(), static_cast<std::size_t>(behind - first), codes_.bits,
-                    room.get() + first * codes_.bits / 8);
+      const auto quantized = room_for<std::uint8_t>(behind - first);
+      const kernels::Loss lost = code_runs(begin, end, quantized.get());
+      kernels::pack(quantized.get(), static_cast<std::size_t>(behind - first), integers_.bits,
+                    room.get() + first * integers_.bits / 8);
       return lost;
     });
     return {room, std::as_bytes(std::span(room.get(), bytes))};
@@ -274,7 +274,7 @@ class Coder {
   const float* x_;
   const Parameters& parameters_;
   const Layout& layout_;
-  IntegerRange codes_;
+  IntegerRange integers_;
   kernels::CodeRange range_;
 };
 
@@ -284,7 +284,7 @@ class Grid {
   Grid(const Parameters& parameters, const Layout& layout, std::int64_t step)
       : parameters_(parameters),
         layout_(layout),
-        codes_(graph::integer_range(parameters.type)),
+        integers_(graph::integer_range(parameters.type)),
         step_(step) {}
 
   float nearest(std::int64_t at, float x) const { return steps(layout_.scale_of(at)).nearest(x); }
@@ -312,8 +312,8 @@ class Grid {
 
   Steps steps(std::size_t i) const {
     const auto zero = static_cast<float>(parameters_.zero_points[i]);
-    return {parameters_.scales[i], static_cast<float>(codes_.low) - zero,
-            static_cast<float>(codes_.high) - zero};
+    return {parameters_.scales[i], static_cast<float>(integers_.low) - zero,
+            static_cast<float>(integers_.high) - zero};
   }
 
   template <class StepsOf>
@@ -328,7 +328,7 @@ class Grid {
 
   const Parameters& parameters_;
   const Layout& layout_;
-  IntegerRange codes_;
+  IntegerRange integers_;
   std::int64_t step_;
 };
 
@@ -402,17 +402,17 @@ Result<QuantizedConstant> quantize_constant(const graph::Tensor& tensor, const S
     const Rounded done =
         rounding.round({x, outputs, neighbours, nullptr,
                         std::span(rounded.get(), static_cast<std::size_t>(layout.count())), pool});
-    result.codes.data = Coder(rounded.get(), parameters, layout).code(pool, loss);
+    result.quantized.data = Coder(rounded.get(), parameters, layout).code(pool, loss);
     loss = {done.signal, done.noise};
     result.moved = done.moved;
   } else {
-    result.codes.data = Coder(x, parameters, layout).code(pool, loss);
+    result.quantized.data = Coder(x, parameters, layout).code(pool, loss);
     if (!has_plain_squares(ends.largest)) loss = exact_loss(x, Grid(parameters, layout, 1), layout.count());
   }
   result.signal = loss.signal;
   result.noise = loss.noise;
-  result.codes.element = static_cast<std::int32_t>(spec.element());
-  result.codes.dims = tensor.dims;
+  result.quantized.element = static_cast<std::int32_t>(spec.element());
+  result.quantized.dims = tensor.dims;
   return result;
 }
 

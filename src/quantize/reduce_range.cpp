@@ -92,13 +92,14 @@ std::vector<double> least_scales(const float* values, const ReductionOrder& orde
   return least;
 }
 
-std::int64_t saturating_pairs(const std::int8_t* codes, const ReductionOrder& order, ThreadPool& pool) {
+std::int64_t saturating_pairs(const std::int8_t* weights, const ReductionOrder& order, ThreadPool& pool) {
   const std::int64_t chunk = chunk_of(order);
   std::vector<std::int64_t> found(static_cast<std::size_t>((order.outputs() + chunk - 1) / chunk));
   pool.run(order.outputs(), chunk, [&](std::int64_t begin, std::int64_t end) {
     std::int64_t& mine = found[static_cast<std::size_t>(begin / chunk)];
     each_pair(order, begin, end, [&](std::int64_t, std::int64_t at, std::int64_t other, std::int64_t count) {
-      for (std::int64_t i = 0; i < count; ++i) mine += std::abs(codes[at + i] + codes[other + i]) > kBound;
+      for (std::int64_t i = 0; i < count; ++i)
+        mine += std::abs(weights[at + i] + weights[other + i]) > kBound;
     });
   });
   std::int64_t all = 0;

@@ -42,6 +42,6 @@ std::optional<ReductionOrder> reduction_order(const graph::Node& node, int input
 std::vector<double> least_scales(const float* values, const ReductionOrder& order, ThreadPool& pool);
 
 // Counts pairs that may saturate: 0 if all keep the bound.
-std::int64_t saturating_pairs(const std::int8_t* codes, const ReductionOrder& order, ThreadPool& pool);
+std::int64_t saturating_pairs(const std::int8_t* weights, const ReductionOrder& order, ThreadPool& pool);
 
 }  // namespace anybit::quantizing

@@ -64,7 +64,7 @@ std::optional<BiasPlace> bias_of(const Graph& graph, const graph::Index& index, 
 bool may_have_bias(const Node& node) {
   if (!graph::canonical_domain(node.domain.str()).empty()) return false;
   const ops::Descriptor* descriptor = ops::find("", node.op_type.str());
-  return descriptor && descriptor->traits.product != ops::Traits::Product::none;
+  return descriptor && descriptor->traits.linear != ops::Traits::Linear::none;
 }
 
 std::vector<int> with_biases(Graph& graph, std::vector<int> nodes) {

@@ -221,15 +221,15 @@ class Reader {
       return invalid_argument(
           fmt::format("{} zero points for {} scales", zeros.size(), spec_.given.scales.size()),
           "one, or as many");
-    const graph::IntegerRange codes = spec_.codes();
+    const graph::IntegerRange integers = spec_.integers();
     for (const std::int32_t zero : zeros) {
-      if (zero < codes.low || zero > codes.high)
+      if (zero < integers.low || zero > integers.high)
         return invalid_argument(fmt::format("zero_point {} is out of the range of {}", zero, format_.name),
-                                fmt::format("{} to {}", codes.low, codes.high));
-      if (zero == middle(codes)) continue;
+                                fmt::format("{} to {}", integers.low, integers.high));
+      if (zero == middle(integers)) continue;
       if (symmetry_ == "sym")
         return invalid_argument(fmt::format("'sym' and zero_point {}", zero),
-                                fmt::format("asym, or zero_point {}", middle(codes)));
+                                fmt::format("asym, or zero_point {}", middle(integers)));
       spec_.set_symmetric(false);
     }
     return {};
@@ -360,7 +360,7 @@ bool Spec::has_own_type() const {
   return !integer || graph::find(type)->bits == integer->bits;
 }
 
-graph::IntegerRange Spec::codes() const {
+graph::IntegerRange Spec::integers() const {
   const auto integer = integer_named(use.format);
   if (!integer || integer->bits > 16) return graph::integer_range(element());
   const std::int32_t half = 1 << (integer->bits - 1);

@@ -58,7 +58,7 @@ struct Spec {
   // Returns true if the ONNX type has as many bits as the format.
   bool has_own_type() const;
   // The range of quantized values within that type.
-  graph::IntegerRange codes() const;
+  graph::IntegerRange integers() const;
   friend bool operator==(const Spec&, const Spec&) = default;
 };
 

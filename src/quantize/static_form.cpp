@@ -18,7 +18,7 @@ using formats::Use;
 constexpr std::int64_t kGroup = 16;
 
 // Integers times a power of two: an ONNX integer type.
-StaticForm whole_numbers(const Use& use, const formats::Ungrouped& values) {
+StaticForm integer_form(const Use& use, const formats::Ungrouped& values) {
   const int low = values.low, high = values.high;
   Spec integer;
   const auto bits = [&](int n) { return low >= -(1 << (n - 1)) && high < 1 << (n - 1); };
@@ -51,7 +51,7 @@ Result<StaticForm> of_groups(const Spec& spec, const Codec& codec, const calibra
   const formats::Words used = std::span(words).first(static_cast<std::size_t>(codec.words(kGroup)));
   if (!used.empty()) TRY(codec.choose_from_range({range.low, range.high}, used));
   const auto values = codec.ungrouped(used);
-  if (values && values->format.empty()) return whole_numbers(spec.use, *values);
+  if (values && values->format.empty()) return integer_form(spec.use, *values);
   if (values)
     return scaled(values->format, values->parameters, values->factor, codec.rounding(spec.use.rounding));
   return error_at(Code::unsupported, {},

@@ -234,7 +234,7 @@ namespace {
 
 Rounded round(const RoundingTask& task) {
   const SumOptions options{.mean = formats::real(*task.parameters, "mean"),
-                           .trims = formats::whole(*task.parameters, "trims")};
+                           .trims = formats::integer(*task.parameters, "trims")};
   const Rounded done =
       preserve_sums(task.values, task.outputs, task.neighbours, task.rounded.data(), task.pool, options);
   if (task.nearest) refine_sums(task.values, task.outputs, *task.nearest, task.rounded, options);

@@ -77,13 +77,13 @@ Result<QuantizedWeight> packed_weight(const ConstantNote& note, ThreadPool& pool
   QuantizedWeight result;
   if (const auto kept = TRY(refined(note, codec, chosen, values, decoded, result.moved, pool));
       result.moved > 0) {
-    std::vector<std::uint8_t> codes(packed.size());
+    std::vector<std::uint8_t> quantized(packed.size());
     std::vector<float> again(values.size());
-    codec.encode_packed(kept, chosen, codes.data(), pool);
-    codec.decode_packed(codes.data(), chosen, again.data(), pool);
+    codec.encode_packed(kept, chosen, quantized.data(), pool);
+    codec.decode_packed(quantized.data(), chosen, again.data(), pool);
     // Some encodings do not reproduce values of the format (ternary without a scale, stochastic rounding).
     if (again == kept) {
-      packed = std::move(codes);
+      packed = std::move(quantized);
       decoded = std::move(again);
     } else {
       result.moved = 0;
@@ -92,7 +92,8 @@ Result<QuantizedWeight> packed_weight(const ConstantNote& note, ThreadPool& pool
   const Losses losses = kernels::losses(codec, values, chosen, decoded, pool);
   result.sqnr = std::min(losses.sqnr, kPerfect);
   lower::Constant& constant = result.constant;
-  constant.codes = tensor_of(graph::ElementType::uint8, codec.packed_dims(), Bytes::own(std::move(packed)));
+  constant.quantized =
+      tensor_of(graph::ElementType::uint8, codec.packed_dims(), Bytes::own(std::move(packed)));
   for (StoredField& field : kernels::store(codec, chosen)) {
     const graph::ElementTypeInfo* type = graph::find_element_type(field.type);
     constant.fields.push_back(tensor_of(type->type, field.dims, Bytes::own(std::move(field.bytes))));
@@ -115,9 +116,9 @@ Result<QuantizedWeight> linear_weight(const ConstantNote& note, std::span<const 
   result.moved = made.moved;
   result.sqnr = made.noise > 0 ? 10 * std::log10(made.signal / made.noise) : kPerfect;
   lower::Constant& constant = result.constant;
-  constant.codes = std::move(made.codes);
+  constant.quantized = std::move(made.quantized);
   constant.parameters = std::move(made.parameters);
-  constant.codes.dims =
+  constant.quantized.dims =
       note.turned ? note.tensor->dims : lower::fit(constant.parameters, note.grouped, note.tensor->dims);
   result.bytes = bytes_of(constant);
   return result;
@@ -126,7 +127,7 @@ Result<QuantizedWeight> linear_weight(const ConstantNote& note, std::span<const 
 }  // namespace
 
 std::int64_t bytes_of(const lower::Constant& constant) {
-  auto bytes = static_cast<std::int64_t>(constant.codes.data.size());
+  auto bytes = static_cast<std::int64_t>(constant.quantized.data.size());
   for (const graph::Tensor& field : constant.fields) bytes += static_cast<std::int64_t>(field.data.size());
   const lower::Parameters& parameters = constant.parameters;
   const int bits = graph::find(parameters.type)->bits;

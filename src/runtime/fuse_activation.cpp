@@ -157,15 +157,15 @@ graph::Node fused_node(const Step& conv) {
 Result<void> fuse_activations(Program& program) {
   Edit edit(program);
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    const bool whole = is_integer_conv(program.steps[i]);
-    if (edit.removed(i) || !(whole || is_float_conv(edit, program.steps[i])) ||
+    const bool integer = is_integer_conv(program.steps[i]);
+    if (edit.removed(i) || !(integer || is_float_conv(edit, program.steps[i])) ||
         has_activation(program.steps[i]))
       continue;
     const int next = edit.only_consumer(program.steps[i].outputs[0]);
     auto found = next >= 0 ? simple(edit, program, static_cast<std::size_t>(next)) : gate(edit, program, i);
     if (!found && next < 0) found = spelled_hard_swish(edit, program, i);
     if (!found) continue;
-    graph::Node node = whole ? *program.steps[i].node : fused_node(program.steps[i]);
+    graph::Node node = integer ? *program.steps[i].node : fused_node(program.steps[i]);
     set_attribute(node, "activation", found->activation);
     if (!found->parameters.empty()) set_attribute(node, "activation_params", found->parameters);
     for (const std::size_t step : found->gone) edit.remove(step);

@@ -31,26 +31,26 @@ bool makes_binary(const Step& step, bool& scaled) {
 // With fewer output channels per group, padding of the panel costs more than the binary kernel saves.
 constexpr std::int64_t kFewestChannels = 8;
 
-bool multiplies_binary(const Step& product, const Step& decode) {
-  if (!is(product, "Conv")) {
+bool multiplies_binary(const Step& linear, const Step& decode) {
+  if (!is(linear, "Conv")) {
     const auto codec = packed_matrix(decode);
-    return codec && ops::binary_columns(*codec, transposed(product));
+    return codec && ops::binary_columns(*codec, transposed(linear));
   }
   const auto codec = stored_weight(decode);
   const auto dims = graph::attribute_or(*decode.node, "dims", std::vector<std::int64_t>());
-  const auto groups = graph::attribute_or(*product.node, "group", std::int64_t{1});
+  const auto groups = graph::attribute_or(*linear.node, "group", std::int64_t{1});
   return codec && ops::binary_columns(*codec, true) && dims.size() >= 3 &&
          dims[0] == codec->grouping().dims[0] && groups > 0 && dims[0] / groups >= kFewestChannels;
 }
 
-Found find_binary_gemm(const Program& program, const Edit& edit, const Step& product) {
+Found find_binary_gemm(const Program& program, const Edit& edit, const Step& linear) {
   Found found;
-  const int decode = is(product, "Conv") ? decode_of_weight(program, edit, product)
-                                         : decode_of_matmul(program, edit, product);
-  const int quantize = decode < 0 ? -1 : edit.producer(product.inputs[0]);
+  const int decode =
+      is(linear, "Conv") ? decode_of_weight(program, edit, linear) : decode_of_matmul(program, edit, linear);
+  const int quantize = decode < 0 ? -1 : edit.producer(linear.inputs[0]);
   if (quantize < 0) return found;
   if (!makes_binary(program.steps[static_cast<std::size_t>(quantize)], found.scaled)) return found;
-  if (!multiplies_binary(product, program.steps[static_cast<std::size_t>(decode)])) return found;
+  if (!multiplies_binary(linear, program.steps[static_cast<std::size_t>(decode)])) return found;
   found.decode = decode;
   found.quantize = quantize;
   return found;
@@ -60,12 +60,12 @@ Result<void> run(Program& program, const Resources&) {
   Edit edit(program);
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     if (edit.removed(i)) continue;
-    const Step& product = program.steps[i];
-    const Found found = find_binary_gemm(program, edit, product);
+    const Step& linear = program.steps[i];
+    const Found found = find_binary_gemm(program, edit, linear);
     if (found.decode < 0) continue;
     const Step& quantize = program.steps[static_cast<std::size_t>(found.quantize)];
     graph::Node node =
-        packed_gemm_node(program, product, found.decode, is(product, "Conv") ? "BinaryConv" : "BinaryMatMul");
+        packed_gemm_node(program, linear, found.decode, is(linear, "Conv") ? "BinaryConv" : "BinaryMatMul");
     set_attribute(node, "scaled", std::int64_t{found.scaled});
     TRY(replace_matmul(program, edit, i, found.decode, quantize.inputs[0], std::move(node)));
     // Its output may have other consumers.

@@ -24,30 +24,29 @@ int other_input(const Step& step, int slot) {
 }
 
 // The channels of an integer operator's result.
-struct Product {
+struct LinearShape {
   std::int64_t channels;  // columns of a matrix
   std::size_t behind;     // axes of the result after the channel axis
 };
 
-std::optional<Product> matrix_product(const Array& weights) {
+std::optional<LinearShape> matmul_shape(const Array& weights) {
   if (weights.rank() != 2) return std::nullopt;
-  return Product{weights.dim(1), 0};
+  return LinearShape{weights.dim(1), 0};
 }
-std::optional<Product> convolution(const Array& weights) {
+std::optional<LinearShape> conv_shape(const Array& weights) {
   if (weights.rank() < 3) return std::nullopt;
-  return Product{weights.dim(0), weights.rank() - 2};
+  return LinearShape{weights.dim(0), weights.rank() - 2};
 }
 
 // The constant as one number or one number per channel, with the dims that the fused operators expect; empty
 // if it broadcasts over the result in another way.
-std::optional<Array> by_channel(const Array* constant, const Product& product) {
+std::optional<Array> by_channel(const Array* constant, const LinearShape& shape) {
   if (!constant || constant->type() != ElementType::float32) return std::nullopt;
   const std::size_t rank = constant->rank();
-  if (constant->count() == 1 && rank <= product.behind + 1) return constant->reshaped(Dims());
-  const bool along = rank > product.behind && rank <= product.behind + 2 &&
-                     constant->count() == product.channels &&
-                     constant->dim(rank - product.behind - 1) == product.channels;
-  return along ? std::optional(constant->reshaped(Dims{product.channels})) : std::nullopt;
+  if (constant->count() == 1 && rank <= shape.behind + 1) return constant->reshaped(Dims());
+  const bool along = rank > shape.behind && rank <= shape.behind + 2 && constant->count() == shape.channels &&
+                     constant->dim(rank - shape.behind - 1) == shape.channels;
+  return along ? std::optional(constant->reshaped(Dims{shape.channels})) : std::nullopt;
 }
 
 // The steps after the integer operator.
@@ -57,7 +56,7 @@ struct Chain {
 };
 
 std::optional<Chain> chain_behind(const Program& program, const Edit& edit, const Step& step,
-                                  const Product& product) {
+                                  const LinearShape& shape) {
   Chain chain{};
   chain.cast = edit.only_consumer(step.outputs[0]);
   if (chain.cast < 0 || !casts_to(*at(program, chain.cast), ElementType::float32)) return std::nullopt;
@@ -73,7 +72,7 @@ std::optional<Chain> chain_behind(const Program& program, const Edit& edit, cons
     chain.weight_scale = scales->inputs[swapped ? 0 : 1];
     const Step* quantizer = at(program, edit.producer(chain.input_scale));
     if (quantizer && is(*quantizer, "DynamicQuantizeLinear") &&
-        by_channel(edit.constant(chain.weight_scale), product) && quantizer->outputs[0] == step.inputs[0]) {
+        by_channel(edit.constant(chain.weight_scale), shape) && quantizer->outputs[0] == step.inputs[0]) {
       return chain;
     }
   }
@@ -82,28 +81,28 @@ std::optional<Chain> chain_behind(const Program& program, const Edit& edit, cons
 
 // An integer operator and its fused form with float output.
 struct Rule {
-  std::string_view whole, real, domain;
-  std::optional<Product> (*product)(const Array& weights);
+  std::string_view integer_op, real, domain;
+  std::optional<LinearShape> (*shape)(const Array& weights);
 };
 
 Result<void> follow(const Rule& rule, Program& program) {
   Edit edit(program);
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    if (edit.removed(i) || !is(program.steps[i], rule.whole)) continue;
+    if (edit.removed(i) || !is(program.steps[i], rule.integer_op)) continue;
     const Step& step = program.steps[i];
     const Array* weights = edit.constant(step.inputs[1]);
-    const auto product = weights ? rule.product(*weights) : std::nullopt;
-    const auto chain = product ? chain_behind(program, edit, step, *product) : std::nullopt;
+    const auto shape = weights ? rule.shape(*weights) : std::nullopt;
+    const auto chain = shape ? chain_behind(program, edit, step, *shape) : std::nullopt;
     if (!chain) continue;
     const auto zero = [&](std::size_t k) { return step.inputs.size() > k ? step.inputs[k] : -1; };
-    const int scale = edit.add_constant(*by_channel(edit.constant(chain->weight_scale), *product));
+    const int scale = edit.add_constant(*by_channel(edit.constant(chain->weight_scale), *shape));
     std::vector<int> inputs{step.inputs[0], step.inputs[1], chain->input_scale, scale, zero(2), zero(3)};
     // The bias, if the next step is an Add of one.
     auto last = static_cast<std::size_t>(chain->scale_by);
     const int next = edit.only_consumer(program.steps[last].outputs[0]);
     const Step* adds = at(program, next);
     const int added = adds && is(*adds, "Add") ? other_input(*adds, program.steps[last].outputs[0]) : -1;
-    const auto bias = by_channel(edit.constant(added), *product);
+    const auto bias = by_channel(edit.constant(added), *shape);
     graph::Node node = graph::as_operator(*step.node, rule.real, rule.domain);
     edit.remove(static_cast<std::size_t>(chain->cast));
     if (bias && bias->rank() == 1) {
@@ -118,10 +117,10 @@ Result<void> follow(const Rule& rule, Program& program) {
 }
 
 Result<void> run(Program& program, const Resources&) {
-  return follow({"MatMulInteger", "MatMulIntegerToFloat", ops::kMicrosoft, matrix_product}, program);
+  return follow({"MatMulInteger", "MatMulIntegerToFloat", ops::kMicrosoft, matmul_shape}, program);
 }
 Result<void> run_conv(Program& program, const Resources&) {
-  return follow({"ConvInteger", "ConvIntegerToFloat", ops::kAnybit, convolution}, program);
+  return follow({"ConvInteger", "ConvIntegerToFloat", ops::kAnybit, conv_shape}, program);
 }
 
 }  // namespace

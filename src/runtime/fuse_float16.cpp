@@ -14,8 +14,8 @@ namespace {
 
 using ops::ElementType;
 
-bool is_product(const Step& step) {
-  return step.descriptor->domain.empty() && step.descriptor->traits.product != ops::Traits::Product::none;
+bool is_linear(const Step& step) {
+  return step.descriptor->domain.empty() && step.descriptor->traits.linear != ops::Traits::Linear::none;
 }
 
 bool is_half(ElementType type) { return type == ElementType::float16 || type == ElementType::bfloat16; }
@@ -26,7 +26,7 @@ class Float16Fuser {
       : program_(program), resources_(resources), edit_(program), types_(program.steps.size()) {}
 
   Result<void> run() {
-    for (std::size_t i = 0; i < program_.steps.size(); ++i) types_[i] = type_of_product(step(i));
+    for (std::size_t i = 0; i < program_.steps.size(); ++i) types_[i] = type_of_linear(step(i));
     for (std::size_t i = 0; i < program_.steps.size(); ++i) count_others(i);
     drop_those_that_do_not_fit();
     for (std::size_t i = 0; i < program_.steps.size(); ++i) {
@@ -44,12 +44,12 @@ class Float16Fuser {
   }
 
   // The 16-bit type of a linear operator, by its weight: a constant, or the output of a Cast.
-  ElementType type_of_product(const Step& product) const {
-    if (!is_product(product) || product.inputs.size() < 2) return ElementType::undefined;
-    const ops::Array* weight = edit_.constant(product.inputs[1]);
+  ElementType type_of_linear(const Step& linear) const {
+    if (!is_linear(linear) || linear.inputs.size() < 2) return ElementType::undefined;
+    const ops::Array* weight = edit_.constant(linear.inputs[1]);
     if (weight) return is_half(weight->type()) ? weight->type() : ElementType::undefined;
     for (const ElementType type : {ElementType::float16, ElementType::bfloat16}) {
-      if (casts_to(edit_.producer(product.inputs[1]), type)) return type;
+      if (casts_to(edit_.producer(linear.inputs[1]), type)) return type;
     }
     return ElementType::undefined;
   }
@@ -68,12 +68,12 @@ class Float16Fuser {
   }
 
   // Whether all inputs are constants or such Casts, and a Cast to float32 is the result's only consumer.
-  bool fits(const Step& product, ElementType type) const {
-    for (const int slot : product.inputs) {
+  bool fits(const Step& linear, ElementType type) const {
+    for (const int slot : linear.inputs) {
       if (slot < 0 || edit_.constant(slot)) continue;
       if (!casts_to(edit_.producer(slot), type) || others_.at(slot) > 0) return false;
     }
-    return casts_to(edit_.only_consumer(product.outputs[0]), ElementType::float32);
+    return casts_to(edit_.only_consumer(linear.outputs[0]), ElementType::float32);
   }
 
   // A dropped operator is another consumer of its Casts: the first drop at a Cast makes its users be checked

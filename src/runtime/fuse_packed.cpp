@@ -17,11 +17,11 @@ namespace {
 constexpr std::int64_t kLargeWeight = std::int64_t{1} << 20;  // elements; 4 MB in float32
 
 // The Decode whose weight is better kept packed; -1 if there is none.
-int packed_weight(const Program& program, const Edit& edit, const Step& product) {
-  const int index = decode_of_matmul(program, edit, product);
+int packed_weight(const Program& program, const Edit& edit, const Step& linear) {
+  const int index = decode_of_matmul(program, edit, linear);
   if (index < 0) return -1;
   const auto codec = packed_matrix(program.steps[static_cast<std::size_t>(index)]);
-  return codec && codec->count() >= kLargeWeight && kernels::packs(*codec, transposed(product)) ? index : -1;
+  return codec && codec->count() >= kLargeWeight && kernels::packs(*codec, transposed(linear)) ? index : -1;
 }
 
 constexpr ops::ElementType kPacked[] = {ops::ElementType::int4,       ops::ElementType::uint4,
@@ -30,13 +30,13 @@ constexpr ops::ElementType kPacked[] = {ops::ElementType::int4,       ops::Eleme
                                         ops::ElementType::float8e5m2};
 
 // The same for a DequantizeLinear: of a matrix, with blocks along the reduction axis.
-int blocked_weight(const Program& program, const Edit& edit, const Step& product) {
-  const int index = decode_of_matmul(program, edit, product, "DequantizeLinear", "");
+int blocked_weight(const Program& program, const Edit& edit, const Step& linear) {
+  const int index = decode_of_matmul(program, edit, linear, "DequantizeLinear", "");
   if (index < 0) return -1;
   const Step& step = program.steps[static_cast<std::size_t>(index)];
   const ops::Array& stored = *edit.constant(step.inputs[graph::QdqInputs::value]);
   const Parameters read = parameters_of(program, step, step.descriptor->quantized.front());
-  const std::int64_t depth = transposed(product) ? 1 : 0;
+  const std::int64_t depth = transposed(linear) ? 1 : 0;
   const bool fits = stored.rank() == 2 && stored.count() >= kLargeWeight &&
                     std::ranges::find(kPacked, stored.type()) != std::end(kPacked) &&
                     read.scale->type() == ops::ElementType::float32 && read.scale->rank() == 2 &&
@@ -48,17 +48,17 @@ int blocked_weight(const Program& program, const Edit& edit, const Step& product
 Result<void> run(Program& program, const Resources&) {
   Edit edit(program);
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    const Step& product = program.steps[i];
+    const Step& linear = program.steps[i];
     if (edit.removed(i)) continue;
-    if (const int index = packed_weight(program, edit, product); index >= 0) {
-      TRY(replace_matmul(program, edit, i, index, product.inputs[0],
-                         packed_gemm_node(program, product, index, "DecodeMatMul")));
-    } else if (const int blocked = blocked_weight(program, edit, product); blocked >= 0) {
-      graph::Node node = packed_gemm_node(program, product, blocked, "DequantizeMatMul");
+    if (const int index = packed_weight(program, edit, linear); index >= 0) {
+      TRY(replace_matmul(program, edit, i, index, linear.inputs[0],
+                         packed_gemm_node(program, linear, index, "DecodeMatMul")));
+    } else if (const int blocked = blocked_weight(program, edit, linear); blocked >= 0) {
+      graph::Node node = packed_gemm_node(program, linear, blocked, "DequantizeMatMul");
       const auto& dims = edit.constant(program.steps[static_cast<std::size_t>(blocked)].inputs[0])->dims();
       set_attribute(node, "dims", std::vector<std::int64_t>(dims.begin(), dims.end()));
       portable::take_compute_hint(*program.steps[static_cast<std::size_t>(blocked)].node, node);
-      TRY(replace_matmul(program, edit, i, blocked, product.inputs[0], std::move(node)));
+      TRY(replace_matmul(program, edit, i, blocked, linear.inputs[0], std::move(node)));
     }
   }
   edit.done();

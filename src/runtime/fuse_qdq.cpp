@@ -99,7 +99,8 @@ std::optional<Replacement> conv(Qdq& qdq, const Step& step) {
   return conv_into(qdq, step, qdq.into(step.outputs[0]));
 }
 
-// The most products of two 8-bit numbers less their zero points, up to 255 · 255, that an int32 accumulator holds.
+// The most products of two 8-bit numbers less their zero points, up to 255 · 255, that an int32 accumulator
+// holds.
 constexpr std::int64_t kLongestSum = 33025;
 
 // Whether each output of a ConvTranspose depends on one input position, and no output is cut off.
@@ -294,8 +295,9 @@ constexpr Rule kRulesOfFewBits[] = {
     {"Gemm", "QGemm", ops::kMicrosoft, gemm},
 };
 
-Result<void> follow(std::span<const Rule> rules, Codes codes, Program& program, const Resources& resources) {
-  Qdq qdq(program, resources, codes);
+Result<void> follow(std::span<const Rule> rules, IntegerTypes accepted, Program& program,
+                    const Resources& resources) {
+  Qdq qdq(program, resources, accepted);
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     if (qdq.edit.removed(i)) continue;
     for (const Rule& rule : rules) {
@@ -312,11 +314,11 @@ Result<void> follow(std::span<const Rule> rules, Codes codes, Program& program, 
 // A linear operator, an elementwise function of its result, and a QuantizeLinear: Conv → HardSwish →
 // QuantizeLinear.
 struct Function {
-  std::size_t product, function, quantizer;  // steps
+  std::size_t linear_step, function, quantizer;  // steps
 };
 
-std::optional<Function> function_behind(Qdq& qdq, std::size_t product) {
-  const int result = qdq.program.steps[product].outputs[0], next = qdq.edit.only_consumer(result);
+std::optional<Function> function_behind(Qdq& qdq, std::size_t linear_step) {
+  const int result = qdq.program.steps[linear_step].outputs[0], next = qdq.edit.only_consumer(result);
   if (next < 0) return std::nullopt;
   const Step& function = qdq.program.steps[static_cast<std::size_t>(next)];
   if (function.descriptor->traits.role != ops::Traits::Role::element || function.inputs.size() != 1 ||
@@ -327,7 +329,7 @@ std::optional<Function> function_behind(Qdq& qdq, std::size_t product) {
       qdq.program.steps[static_cast<std::size_t>(last)].inputs[0] != function.outputs[0] ||
       !qdq.from_quantizer(static_cast<std::size_t>(last)))
     return std::nullopt;
-  return Function{product, static_cast<std::size_t>(next), static_cast<std::size_t>(last)};
+  return Function{linear_step, static_cast<std::size_t>(next), static_cast<std::size_t>(last)};
 }
 
 // The largest magnitude of a constant, which may be quantized; empty for other values.
@@ -355,18 +357,18 @@ std::optional<float> scale_for_all(Qdq& qdq, const Step& step) {
   const bool biased = step.inputs.size() > 2 && step.inputs[2] >= 0;
   const auto bias = biased ? largest_of(qdq, step.inputs[2]) : std::optional(0.0);
   if (!w || !bias) return std::nullopt;
-  const Array &codes = *qdq.edit.constant(w->value), &scales = *qdq.edit.constant(w->scale);
+  const Array &quantized = *qdq.edit.constant(w->value), &scales = *qdq.edit.constant(w->scale);
   const Array& zeros = *qdq.edit.constant(w->zero_point);
-  if (static_cast<std::int64_t>(codes.rank()) <= axis) return std::nullopt;
-  if (!qdq.resources.afford(0, codes.count())) return std::nullopt;  // nodes may share them
+  if (static_cast<std::int64_t>(quantized.rank()) <= axis) return std::nullopt;
+  if (!qdq.resources.afford(0, quantized.count())) return std::nullopt;  // nodes may share them
   const auto at = static_cast<std::size_t>(axis);
-  const std::int64_t channels = codes.dim(at), inner = codes.dims().product(at + 1, codes.rank());
+  const std::int64_t channels = quantized.dim(at), inner = quantized.dims().product(at + 1, quantized.rank());
   const auto pick = [](const Array& of, std::int64_t c) { return of.count() == 1 ? 0 : c; };
   std::vector<double> sums(static_cast<std::size_t>(channels));
-  for (std::int64_t i = 0; i < codes.count(); ++i) {
+  for (std::int64_t i = 0; i < quantized.count(); ++i) {
     const std::int64_t c = i / inner % channels;
     sums[static_cast<std::size_t>(c)] +=
-        std::abs(ops::code_at(codes, i) - ops::code_at(zeros, pick(zeros, c)));
+        std::abs(ops::code_at(quantized, i) - ops::code_at(zeros, pick(zeros, c)));
   }
   double largest = 0;
   for (std::int64_t c = 0; c < channels; ++c) {
@@ -409,13 +411,13 @@ struct LinearRule {
   std::string_view op;
   std::optional<Replacement> (*make)(Qdq& qdq, const Step& step, const std::optional<Quantized>& y);
 };
-constexpr LinearRule kProducts[] = {{"Conv", conv_into}, {"MatMul", matmul_into}, {"Gemm", gemm_into}};
+constexpr LinearRule kLinearRules[] = {{"Conv", conv_into}, {"MatMul", matmul_into}, {"Gemm", gemm_into}};
 
 // Quantizing to the output's scale before the function would round twice. So the linear operator produces
 // int16 at a much finer scale, and a table applies the function.
-Result<void> put_table_behind(Qdq& qdq, const LinearRule& rule, std::size_t product) {
-  const auto of = function_behind(qdq, product);
-  const Step& step = qdq.program.steps[product];
+Result<void> put_table_behind(Qdq& qdq, const LinearRule& rule, std::size_t linear_step) {
+  const auto of = function_behind(qdq, linear_step);
+  const Step& step = qdq.program.steps[linear_step];
   // Depthwise convolution into int16 is slower than convolution and function in float.
   if (of && attribute_or<std::int64_t>(*step.node, "group", 1) > 1) return {};
   const auto scale = of ? scale_for_all(qdq, step) : std::nullopt;
@@ -423,7 +425,7 @@ Result<void> put_table_behind(Qdq& qdq, const LinearRule& rule, std::size_t prod
   // table.
   constexpr float kCoarsest = 1.0F / 16;
   if (!scale || *scale > kCoarsest) return {};
-  Quantized between{.step = product};
+  Quantized between{.step = linear_step};
   Array stored = TRY(Array::make(*qdq.resources.memory, ElementType::float32, {}));
   *stored.mutable_data<float>() = *scale;
   between.scale = qdq.edit.add_constant(std::move(stored));
@@ -434,37 +436,37 @@ Result<void> put_table_behind(Qdq& qdq, const LinearRule& rule, std::size_t prod
   if (!table.ok() || !is_fine(*table)) return {};  // an error shows again at run time
   graph::Node node = *qdq.program.steps[of->function].node;
   const std::string name = node.op_type.str();
-  const int codes = step.outputs[0], held = qdq.edit.add_constant(std::move(table).value());
+  const int quantized = step.outputs[0], held = qdq.edit.add_constant(std::move(table).value());
   node = as_operator(node, "LookUp", ops::kAnybit);
   node.attributes.clear();
   set_attribute(node, "of", name);
-  TRY(qdq.edit.replace(product, std::move(made->node), std::move(made->inputs)));
-  return qdq.edit.replace(of->function, of->quantizer, std::move(node), {codes, held});
+  TRY(qdq.edit.replace(linear_step, std::move(made->node), std::move(made->inputs)));
+  return qdq.edit.replace(of->function, of->quantizer, std::move(node), {quantized, held});
 }
 
 Result<void> run_functions(Program& program, const Resources& resources) {
-  Qdq qdq(program, resources, Codes::any);
+  Qdq qdq(program, resources, IntegerTypes::any);
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     if (qdq.edit.removed(i)) continue;
-    const auto rule =
-        std::ranges::find_if(kProducts, [&](const LinearRule& one) { return is(program.steps[i], one.op); });
-    if (rule != std::end(kProducts)) TRY(put_table_behind(qdq, *rule, i));
+    const auto rule = std::ranges::find_if(
+        kLinearRules, [&](const LinearRule& one) { return is(program.steps[i], one.op); });
+    if (rule != std::end(kLinearRules)) TRY(put_table_behind(qdq, *rule, i));
   }
   qdq.edit.done();
   return {};
 }
 
 Result<void> run(Program& program, const Resources& resources) {
-  return follow(kRules, Codes::bytes, program, resources);
+  return follow(kRules, IntegerTypes::bytes, program, resources);
 }
 Result<void> run_own(Program& program, const Resources& resources) {
-  return follow(kOwnRules, Codes::wide, program, resources);
+  return follow(kOwnRules, IntegerTypes::wide, program, resources);
 }
 Result<void> run_few(Program& program, const Resources& resources) {
-  return follow(kRulesOfFewBits, Codes::any, program, resources);
+  return follow(kRulesOfFewBits, IntegerTypes::any, program, resources);
 }
 Result<void> run_wide(Program& program, const Resources& resources) {
-  return follow(kWideRules, Codes::wide, program, resources);
+  return follow(kWideRules, IntegerTypes::wide, program, resources);
 }
 
 }  // namespace

@@ -12,21 +12,21 @@ using graph::attribute_or;
 bool moves(const Step& step) {
   const ops::Traits& traits = step.descriptor->traits;
   return step.outputs.size() == 1 && traits.data == ops::Inputs{0} &&
-         traits.moves_codes(*step.node, step.version);
+         traits.passes_quantized(*step.node, step.version);
 }
 
 // Not shown to generators: ONNX's operator does not take these integers, or we round in our own way. Resize:
 // interpolation weights add up to one, so interpolating the quantized values gives the quantized
 // interpolation, up to rounding of ties. tf_crop_and_resize has an extrapolation value outside the image.
 bool moves_by_our_kernels(const Step& step) {
-  if (!step.descriptor->traits.codes.ours) return false;
+  if (!step.descriptor->traits.pass_through.ours) return false;
   return !is(step, "Resize") ||
          attribute_or<std::string>(*step.node, "coordinate_transformation_mode", "") != "tf_crop_and_resize";
 }
 
-Result<void> work_on_codes(Program& program, const Resources& resources, Codes codes,
-                           bool (*works)(const Step&)) {
-  Qdq qdq(program, resources, codes);
+Result<void> pass_quantized_through(Program& program, const Resources& resources, IntegerTypes accepted,
+                                    bool (*works)(const Step&)) {
+  Qdq qdq(program, resources, accepted);
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     if (qdq.edit.removed(i) || !works(program.steps[i])) continue;
     const auto x = qdq.activation(program.steps[i].inputs[0]);
@@ -41,13 +41,13 @@ Result<void> work_on_codes(Program& program, const Resources& resources, Codes c
 }
 
 Result<void> run(Program& program, const Resources& resources) {
-  return work_on_codes(program, resources, Codes::bytes, moves);
+  return pass_quantized_through(program, resources, IntegerTypes::bytes, moves);
 }
 Result<void> run_wide(Program& program, const Resources& resources) {
-  return work_on_codes(program, resources, Codes::wide, moves);
+  return pass_quantized_through(program, resources, IntegerTypes::wide, moves);
 }
 Result<void> run_own(Program& program, const Resources& resources) {
-  return work_on_codes(program, resources, Codes::wide, moves_by_our_kernels);
+  return pass_quantized_through(program, resources, IntegerTypes::wide, moves_by_our_kernels);
 }
 
 }  // namespace

@@ -114,16 +114,16 @@ class Origins {
   std::map<int, Origin> known_;
 };
 
-std::int64_t count_of(ElementType codes) { return ops::is_byte(codes) ? 256 : 65536; }
+std::int64_t count_of(ElementType type) { return ops::is_byte(type) ? 256 : 65536; }
 
 // All values of the type in the order of their bit patterns: 0, 1, … 255, and accordingly for 16 bits.
-Result<Array> all_codes(ops::Memory& memory, ElementType type) {
+Result<Array> all_values_of(ops::Memory& memory, ElementType type) {
   const std::int64_t count = count_of(type);
-  Array codes = TRY(Array::make(memory, type, {count}));
+  Array quantized = TRY(Array::make(memory, type, {count}));
   ops::for_code(type, [&]<class T>(T) {
-    for (std::int64_t i = 0; i < count; ++i) codes.mutable_data<T>()[i] = static_cast<T>(i);
+    for (std::int64_t i = 0; i < count; ++i) quantized.mutable_data<T>()[i] = static_cast<T>(i);
   });
-  return codes;
+  return quantized;
 }
 
 Result<Array> table_of(Context& context, const Program& program, const Origin& origin, int result,
@@ -131,11 +131,11 @@ Result<Array> table_of(Context& context, const Program& program, const Origin& o
   const std::int64_t count = count_of(origin.type), steps = std::ssize(origin.steps);
   if (!resources.afford(2 * count, count * steps))
     return error_at(Code::limit_exceeded, {}, "a table would pass the limits of work before the model runs");
-  const Array codes = TRY(all_codes(*resources.memory, origin.type));
-  context.slot(origin.root) = codes;
+  const Array quantized = TRY(all_values_of(*resources.memory, origin.type));
+  context.slot(origin.root) = quantized;
   for (const std::size_t index : origin.steps) TRY(context.run_step(index));
   const ops::Datum& made = context.slot(result);
-  if (!made.is_array() || made.array.count() != codes.count() ||
+  if (!made.is_array() || made.array.count() != quantized.count() ||
       ops::element_bytes(made.array.type()) != ops::element_bytes(origin.type)) {
     return ops::wrong(
         fmt::format("'{}' is not a table", program.slots[static_cast<std::size_t>(result)].name));
@@ -163,8 +163,8 @@ std::string name_of(const Program& program, const Origin& origin) {
   return {};
 }
 
-Result<void> make_tables(Program& program, const Resources& resources, Codes codes) {
-  Qdq qdq(program, resources, codes);
+Result<void> make_tables(Program& program, const Resources& resources, IntegerTypes accepted) {
+  Qdq qdq(program, resources, accepted);
   Origins origins(qdq);
   std::vector<std::pair<std::size_t, Origin>> found;
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
@@ -198,10 +198,10 @@ Result<void> make_tables(Program& program, const Resources& resources, Codes cod
 }
 
 Result<void> run(Program& program, const Resources& resources) {
-  return make_tables(program, resources, Codes::bytes);
+  return make_tables(program, resources, IntegerTypes::bytes);
 }
 Result<void> run_wide(Program& program, const Resources& resources) {
-  return make_tables(program, resources, Codes::wide);
+  return make_tables(program, resources, IntegerTypes::wide);
 }
 
 }  // namespace

@@ -12,11 +12,11 @@ const Step& step_at(const Program& program, int index) {
 
 }  // namespace
 
-int decode_of_matmul(const Program& program, const Edit& edit, const Step& product, std::string_view op,
+int decode_of_matmul(const Program& program, const Edit& edit, const Step& linear, std::string_view op,
                      std::string_view domain) {
-  if (!is(product, "MatMul") && !is(product, "Gemm")) return -1;
-  if (graph::attribute_or(*product.node, "transA", std::int64_t{0}) != 0) return -1;
-  return decode_of_weight(program, edit, product, op, domain);
+  if (!is(linear, "MatMul") && !is(linear, "Gemm")) return -1;
+  if (graph::attribute_or(*linear.node, "transA", std::int64_t{0}) != 0) return -1;
+  return decode_of_weight(program, edit, linear, op, domain);
 }
 
 int decode_of_weight(const Program& program, const Edit& edit, const Step& step, std::string_view op,
@@ -44,25 +44,25 @@ std::optional<kernels::TensorCodec> packed_matrix(const Step& decode) {
   return codec;
 }
 
-bool transposed(const Step& product) {
-  return graph::attribute_or(*product.node, "transB", std::int64_t{0}) != 0;
+bool transposed(const Step& linear) {
+  return graph::attribute_or(*linear.node, "transB", std::int64_t{0}) != 0;
 }
 
-graph::Node packed_gemm_node(const Program& program, const Step& product, int decode, std::string_view name) {
-  graph::Node node = graph::as_operator(*product.node, name, graph::kAnybit);
+graph::Node packed_gemm_node(const Program& program, const Step& linear, int decode, std::string_view name) {
+  graph::Node node = graph::as_operator(*linear.node, name, graph::kAnybit);
   for (const graph::Attribute& one : step_at(program, decode).node->attributes)
     node.attributes.push_back(one);
   return node;
 }
 
-Result<void> replace_matmul(const Program& program, Edit& edit, std::size_t product, int decode, int input,
+Result<void> replace_matmul(const Program& program, Edit& edit, std::size_t linear, int decode, int input,
                             graph::Node node) {
-  const Step& step = program.steps[product];
+  const Step& step = program.steps[linear];
   std::vector<int> inputs{input, step.inputs.size() > 2 ? step.inputs[2] : -1};
   const std::vector<int>& stored = step_at(program, decode).inputs;
   inputs.insert(inputs.end(), stored.begin(), stored.end());
   edit.remove(static_cast<std::size_t>(decode));
-  return edit.replace(product, std::move(node), std::move(inputs));
+  return edit.replace(linear, std::move(node), std::move(inputs));
 }
 
 }  // namespace anybit::runtime

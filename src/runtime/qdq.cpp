@@ -37,7 +37,7 @@ ElementType byte_type(ElementType few) {
 }  // namespace
 
 bool Qdq::takes(ElementType type) const {
-  return codes_ == Codes::bytes ? ops::is_byte(type) : ops::is_code(type);
+  return accepted_ == IntegerTypes::bytes ? ops::is_byte(type) : ops::is_code(type);
 }
 
 bool Qdq::fit(const Quantized& of, std::int64_t axis) const {
@@ -141,7 +141,7 @@ Result<int> Qdq::as_bytes(int slot) {
 }
 
 Result<Quantized> Qdq::widened(Quantized of) {
-  if (codes_ != Codes::any) return of;
+  if (accepted_ != IntegerTypes::any) return of;
   of.value = TRY(as_bytes(of.value));
   of.zero_point = TRY(as_bytes(of.zero_point));
   return of;
@@ -149,7 +149,7 @@ Result<Quantized> Qdq::widened(Quantized of) {
 
 // Quantization is monotonic, so clamping quantized values to the quantized bounds equals the Relu or Clip
 // exactly.
-std::optional<ops::QuantizedRange> Qdq::codes_of_clamp(const Step& step, const Quantized& after) const {
+std::optional<ops::QuantizedRange> Qdq::range_of_clamp(const Step& step, const Quantized& after) const {
   constexpr float kEndless = std::numeric_limits<float>::infinity();
   const auto bound = [&](std::size_t i, std::string_view name, float otherwise) -> std::optional<float> {
     if (is(step, "Relu")) return i == 1 ? 0.0F : otherwise;
@@ -191,7 +191,7 @@ std::optional<Quantized> Qdq::into(int slot) {
     return std::nullopt;
   }
   if (!clamps) return found;
-  const auto kept = codes_of_clamp(program.steps[between], *found);
+  const auto kept = range_of_clamp(program.steps[between], *found);
   if (!kept) return std::nullopt;
   const ops::QuantizedRange all = ops::range_of(type_of(found->zero_point));
   if (kept->low != all.low || kept->high != all.high) found->kept = kept;
@@ -210,12 +210,12 @@ Result<void> Qdq::replace(std::size_t first, const Quantized& output, graph::Nod
   const auto clamp = static_cast<std::size_t>(output.clamp);
   if (output.kept) {
     const ElementType type = type_of(output.zero_point);
-    const int codes = program.steps[clamp].outputs[0];
+    const int quantized = program.steps[clamp].outputs[0];
     graph::Node clip = graph::as_operator(*program.steps[clamp].node, "Clip");
     clip.attributes.clear();
     const int low = TRY(code_slot(type, output.kept->low)), high = TRY(code_slot(type, output.kept->high));
     TRY(edit.replace(first, clamp, std::move(node), std::move(inputs)));
-    return edit.replace(output.step, std::move(clip), {codes, low, high});
+    return edit.replace(output.step, std::move(clip), {quantized, low, high});
   }
   if (output.clamp >= 0) edit.remove(clamp);
   return edit.replace(first, output.step, std::move(node), std::move(inputs));

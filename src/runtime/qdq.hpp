@@ -24,7 +24,7 @@ struct Quantized {
 };
 
 // The integer types that a fusion accepts.
-enum class Codes : std::uint8_t {
+enum class IntegerTypes : std::uint8_t {
   bytes,  // 8 bits
   wide,   // 8 and 16 bits
   any,    // also weights below 8 bits, widened to 8; not for generators, which get weights as stored
@@ -32,8 +32,8 @@ enum class Codes : std::uint8_t {
 
 class Qdq {
  public:
-  Qdq(Program& of, const Resources& with, Codes codes = Codes::bytes)
-      : program(of), edit(of), resources(with), codes_(codes) {}
+  Qdq(Program& of, const Resources& with, IntegerTypes accepted = IntegerTypes::bytes)
+      : program(of), edit(of), resources(with), accepted_(accepted) {}
 
   // The quantized value behind `slot`, if a DequantizeLinear with constant parameters produces it.
   std::optional<Quantized> from(int slot);
@@ -67,7 +67,7 @@ class Qdq {
   const Resources& resources;
 
  private:
-  std::optional<ops::QuantizedRange> codes_of_clamp(const Step& step, const Quantized& after) const;
+  std::optional<ops::QuantizedRange> range_of_clamp(const Step& step, const Quantized& after) const;
   // The integer type of a slot; undefined if no step before it determines it.
   ops::ElementType integers_in(int slot);
   // The integer type that the producer of a slot determines; empty if it passes on the type of its first
@@ -79,7 +79,7 @@ class Qdq {
   // The slot of a constant below 8 bits widened to bytes; other constants keep their slot.
   Result<int> as_bytes(int slot);
 
-  Codes codes_;
+  IntegerTypes accepted_;
   std::unordered_map<int, int> bytes_of_;  // from constants below 8 bits to their widened copies
   std::unordered_map<int, ops::ElementType> integers_in_;  // the memo of integers_in()
 };

@@ -11,8 +11,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from support import generating
 from support.executing import Executor
-from support.generating import (COMPILE_TIME, DEFAULT, MEMORY, MICROSOFT, PERFORMANCE, SEED, NotGenerated, codes, compile_all, compiled, generate,
-                                model_of)
+from support.generating import (COMPILE_TIME, DEFAULT, MEMORY, MICROSOFT, PERFORMANCE, SEED, NotGenerated, compile_all, compiled,
+                                generate, model_of, random_integers)
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -25,9 +25,9 @@ def conv_case(random, number):
     x_kind, w_kind, y_kind = (np.dtype([np.uint8, np.int8][bit]) for bit in random.integers(0, 2, 3))
     axes = len(kernel)
     constants = {
-        "xs": np.float32(0.02), "xz": codes(random, x_kind), "w": codes(random, w_kind, (outputs, channels // groups, *kernel)),
-        "ws": random.uniform(0.001, 0.02, outputs).astype(np.float32), "ys": np.float32(0.5), "yz": codes(random, y_kind),
-        "wz": codes(random, w_kind, outputs) if number % 3 == 0 else np.zeros(outputs, w_kind),
+        "xs": np.float32(0.02), "xz": random_integers(random, x_kind), "w": random_integers(random, w_kind, (outputs, channels // groups, *kernel)),
+        "ws": random.uniform(0.001, 0.02, outputs).astype(np.float32), "ys": np.float32(0.5), "yz": random_integers(random, y_kind),
+        "wz": random_integers(random, w_kind, outputs) if number % 3 == 0 else np.zeros(outputs, w_kind),
         "b": random.integers(-30000, 30000, outputs).astype(np.int32)}
     if number >= 10:  # sums of two channels exceed 32 bits
         constants["b"][1:3] = 2147483000, -2147483000
@@ -36,7 +36,7 @@ def conv_case(random, number):
                       dilations=random.integers(1, 3, axes).tolist() if min(kernel) < 4 else [1] * axes)
     if kernel == (1, 1):
         attributes |= dict(pads=[0] * 4, strides=[1, 1])
-    inputs = {"x": codes(random, x_kind, (2, channels, *[size] * axes))}
+    inputs = {"x": random_integers(random, x_kind, (2, channels, *[size] * axes))}
     if number % 7 == 6:
         names = ["x", "w", "xz", "wz"]
         return ([helper.make_node("ConvInteger", names, ["y"], **attributes)], inputs, {k: constants[k] for k in names[1:]})
@@ -44,14 +44,14 @@ def conv_case(random, number):
     return [helper.make_node("QLinearConv", names, ["y"], **attributes)], inputs, constants
 
 
-def product_case(random, number):
+def matmul_case(random, number):
     m, k, n = [(1, 64, 10), (7, 33, 20), (13, 16, 16), (4, 5, 1)][number % 4]
     kinds = [np.dtype([np.uint8, np.int8][bit]) for bit in random.integers(0, 2, 3)]
     which = ["QLinearMatMul", "MatMulInteger", "MatMulIntegerToFloat", "QGemm", "DynamicQuantizeMatMul", "batched", "wide"][number % 7]
-    a, b = codes(random, kinds[0], (2, m, k)), codes(random, kinds[1], (k, n))
+    a, b = random_integers(random, kinds[0], (2, m, k)), random_integers(random, kinds[1], (k, n))
     scales = {"as": np.float32(0.02), "bs": random.uniform(0.001, 0.02, n).astype(np.float32), "ys": np.float32(0.3)}
-    zeros = {"az": codes(random, kinds[0]), "bz": codes(random, kinds[1], n) if number % 2 else np.zeros(n, kinds[1]),
-             "yz": codes(random, kinds[2])}
+    zeros = {"az": random_integers(random, kinds[0]), "bz": random_integers(random, kinds[1], n) if number % 2 else np.zeros(n, kinds[1]),
+             "yz": random_integers(random, kinds[2])}
     constants = scales | zeros | {"b": b}
     inputs = {"a": a}
     if which == "QGemm":
@@ -68,32 +68,32 @@ def product_case(random, number):
         domain = MICROSOFT if which.endswith("Float") else ""
         return [helper.make_node(which, names, ["y"], domain=domain)], inputs, constants
     if which == "batched":  # two activations
-        inputs["b"] = codes(random, kinds[1], (2, k, n))
-        constants |= {"bs": np.float32(0.01), "bz": codes(random, kinds[1])}
+        inputs["b"] = random_integers(random, kinds[1], (2, k, n))
+        constants |= {"bs": np.float32(0.01), "bz": random_integers(random, kinds[1])}
         del constants["b"]
     if which == "wide":
-        inputs = {"a": codes(random, np.int16, (m, 3 * k))}
-        constants |= {"b": codes(random, np.int16, (3 * k, n)), "az": np.int16(5), "bz": np.int16(-7), "yz": np.int16(3),
+        inputs = {"a": random_integers(random, np.int16, (m, 3 * k))}
+        constants |= {"b": random_integers(random, np.int16, (3 * k, n)), "az": np.int16(5), "bz": np.int16(-7), "yz": np.int16(3),
                       "as": np.float32(1e-3), "bs": np.float32(1e-3)}
     return [helper.make_node("QLinearMatMul", ["a", "as", "az", "b", "bs", "bz", "ys", "yz"], ["y"])], inputs, constants
 
 
 def element_case(random, number):
     kind = np.dtype([np.uint8, np.int8][number % 2])
-    zero = lambda: codes(random, kind)
+    zero = lambda: random_integers(random, kind)
     scale = lambda: np.float32(random.uniform(0.01, 0.1))
-    x = codes(random, kind, (2, 6, 9, 7))
+    x = random_integers(random, kind, (2, 6, 9, 7))
     own = {"xs": scale(), "xz": zero(), "ys": scale(), "yz": zero()}
     one = ["x", "xs", "xz", "ys", "yz"]
     node = lambda op, names, **attributes: [helper.make_node(op, names, ["y"], domain=MICROSOFT, **attributes)]
     which = number // 2 % 9
     if which in (0, 1):
-        other = codes(random, kind, [(2, 6, 9, 7), (6, 1, 1)][which])
+        other = random_integers(random, kind, [(2, 6, 9, 7), (6, 1, 1)][which])
         return (node(["QLinearAdd", "QLinearMul"][which], ["x", "xs", "xz", "z", "zs", "zz", "ys", "yz"]), {"x": x, "z": other},
                 own | {"zs": scale(), "zz": zero()})
     if which == 2:
         return (node("QLinearConcat", ["ys", "yz", "x", "xs", "xz", "z", "zs", "zz"], axis=1),
-                {"x": x, "z": codes(random, kind, (2, 3, 9, 7))}, own | {"zs": scale(), "zz": zero()})
+                {"x": x, "z": random_integers(random, kind, (2, 3, 9, 7))}, own | {"zs": scale(), "zz": zero()})
     if which == 3:
         return node("QLinearAveragePool", one, kernel_shape=[3, 2], strides=[2, 1], pads=[1, 0, 1, 1],
                     count_include_pad=number % 4 // 2, ceil_mode=number % 2), {"x": x}, own
@@ -102,7 +102,7 @@ def element_case(random, number):
     if which == 5:
         return node(["QLinearSigmoid", "QLinearLeakyRelu"][number % 2], one), {"x": x}, own
     if which == 6:
-        long = codes(random, kind, (2, 400) if number % 4 < 2 else (3, 5, 4))
+        long = random_integers(random, kind, (2, 400) if number % 4 < 2 else (3, 5, 4))
         return node("QLinearSoftmax", one, axis=1, opset=13), {"x": long}, own | {"ys": np.float32(1 / 256)}
     if which == 7:
         real = random.normal(size=(3, 4, 5)).astype(np.float32)
@@ -110,12 +110,12 @@ def element_case(random, number):
         to = [np.uint8, np.int8, np.int16, np.uint16][number % 4]
         return ([helper.make_node("QuantizeLinear", ["x", "ys", "yz"], ["q"], axis=1),
                  helper.make_node("DequantizeLinear", ["q", "ys", "yz"], ["y"], axis=1)], {"x": real},
-                {"ys": random.uniform(0.01, 0.1, 4).astype(np.float32), "yz": codes(random, to, 4)})
+                {"ys": random.uniform(0.01, 0.1, 4).astype(np.float32), "yz": random_integers(random, to, 4)})
     return ([helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]), helper.make_node("DequantizeLinear", ["q", "s", "z"], ["y"])],
             {"x": random.normal(size=(5, 7)).astype(np.float32)}, {})
 
 
-CASES = {"conv": (conv_case, 12), "product": (product_case, 14), "element": (element_case, 18)}
+CASES = {"conv": (conv_case, 12), "matmul": (matmul_case, 14), "element": (element_case, 18)}
 
 
 def test_integer_operators_are_bit_identical_to_the_runtime(tmp_path):
@@ -252,8 +252,8 @@ def test_an_lstm_with_8_bit_weights_is_close_to_the_runtime(direction, by_gate, 
     steps, size, hidden, directions = 12, 9, 16, 1 + (direction == "bidirectional")
     x = random.normal(size=(steps, 1, size)).astype(np.float32)
     count = (directions, 4 * hidden) if by_gate else (directions,)
-    zeros = codes(random, np.int8, count) // 16 if by_gate else np.zeros(count, np.int8)
-    constants = {"w": codes(random, np.int8, (directions, size, 4 * hidden)), "r": codes(random, np.int8, (directions, hidden, 4 * hidden)),
+    zeros = random_integers(random, np.int8, count) // 16 if by_gate else np.zeros(count, np.int8)
+    constants = {"w": random_integers(random, np.int8, (directions, size, 4 * hidden)), "r": random_integers(random, np.int8, (directions, hidden, 4 * hidden)),
                  "b": random.normal(size=(directions, 8 * hidden)).astype(np.float32),
                  "ws": random.uniform(0.002, 0.006, count).astype(np.float32), "wz": zeros,
                  "rs": random.uniform(0.002, 0.006, count).astype(np.float32), "rz": zeros}
@@ -421,8 +421,8 @@ def test_an_operator_may_take_the_same_value_twice(op, tmp_path):
 def test_a_relu_above_the_lowest_integer_is_bit_identical_to_the_runtime(tmp_path):
     """In both, it clips the integers after the integer convolution."""
     random = np.random.default_rng(SEED)
-    x = codes(random, np.int8, (1, 4, 6, 6))
-    constants = {"s": np.float32(0.02), "z": np.int8(0), "w": codes(random, np.int8, (5, 4, 3, 3)), "ws": np.float32(0.01),
+    x = random_integers(random, np.int8, (1, 4, 6, 6))
+    constants = {"s": np.float32(0.02), "z": np.int8(0), "w": random_integers(random, np.int8, (5, 4, 3, 3)), "ws": np.float32(0.01),
                  "ys": np.float32(0.05), "yz": np.int8(-20)}
     nodes = [helper.make_node("DequantizeLinear", ["x", "s", "z"], ["xf"]),
              helper.make_node("DequantizeLinear", ["w", "ws", "z"], ["wf"]), helper.make_node("Conv", ["xf", "wf"], ["c"]),

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 from support.executing import Executor, ExecutorError
 
 
-def picture(generator, shape):
+def pixels(generator, shape):
     """A smooth image, like a photograph: sums of waves, from -1 to 1."""
     y, x = np.mgrid[0:1:shape[2] * 1j, 0:1:shape[3] * 1j]
     waves = [np.cos(generator.normal(size=(2,)) @ np.stack([x, y]).reshape(2, -1) * 20 + generator.uniform(0, 6)).reshape(x.shape)
@@ -27,11 +27,11 @@ def sound(generator, samples):
 
 
 def classifier(generator):
-    return {"x": picture(generator, (1, 3, 48, 192))}
+    return {"x": pixels(generator, (1, 3, 48, 192))}
 
 
 def recogniser(generator):
-    return {"x": picture(generator, (1, 3, 48, 320))}
+    return {"x": pixels(generator, (1, 3, 48, 320))}
 
 
 def voice(generator, rate=16000):

@@ -6,7 +6,7 @@ import onnx
 import pytest
 from onnx import helper
 from support.executing import Executor
-from support.generating import ANYBIT, COMPILE_TIME, DEFAULT, MEMORY, MICROSOFT, PERFORMANCE, SEED, codes, compiled, generate, model_of
+from support.generating import ANYBIT, COMPILE_TIME, DEFAULT, MEMORY, MICROSOFT, PERFORMANCE, SEED, compiled, generate, model_of, random_integers
 
 
 def requantized(sums, factor, zero, kind):
@@ -37,9 +37,9 @@ def wide_conv_case(random, number):
         (40, 9, 1, 3, 6, 1), (12, 24, 12, 3, 9, 1), (600, 4, 1, 1, 5, 1)][number % 8]
     x_kind, w_kind, y_kind = [(np.int16, np.int8, np.int16), (np.int16, np.int8, np.int8), (np.uint16, np.int8, np.uint16),
                               (np.int8, np.int8, np.int16), (np.int16, np.int16, np.int16)][number // 8]
-    x_zero = 0 if x_kind == np.int16 and number % 3 else codes(random, x_kind)
-    y_zero = 0 if number % 2 else codes(random, y_kind)
-    x, w = codes(random, x_kind, (2, channels, size, size)), codes(random, w_kind, (outputs, channels // groups, kernel, kernel))
+    x_zero = 0 if x_kind == np.int16 and number % 3 else random_integers(random, x_kind)
+    y_zero = 0 if number % 2 else random_integers(random, y_kind)
+    x, w = random_integers(random, x_kind, (2, channels, size, size)), random_integers(random, w_kind, (outputs, channels // groups, kernel, kernel))
     scales = random.uniform(0.5, 2, outputs).astype(np.float32)
     bias = random.integers(-30000, 30000, outputs).astype(np.int32)
     bias[1:3] = 2147483000, -2147483000
@@ -54,9 +54,9 @@ def wide_conv_case(random, number):
     return [node], {"x": x}, constants, requantized(sums, factor, y_zero, y_kind)
 
 
-def wide_product_case(random, number):
+def wide_matmul_case(random, number):
     m, k, n = [(1, 64, 10), (7, 33, 20), (13, 16, 16), (4, 900, 3)][number % 4]
-    a, b = codes(random, np.int16, (m, k)), codes(random, np.int8, (k, n))
+    a, b = random_integers(random, np.int16, (m, k)), random_integers(random, np.int8, (k, n))
     zero = 0 if number % 3 else 77
     bias = random.integers(-30000, 30000, n).astype(np.int32)
     sums = (a.astype(np.int64) - zero) @ b.astype(np.int64) + bias
@@ -70,8 +70,8 @@ def wide_product_case(random, number):
 
 def wide_element_case(random, number):
     kind = [np.int16, np.uint16][number % 2]
-    x, z = codes(random, kind, (2, 6, 9, 7)), codes(random, kind, [(2, 6, 9, 7), (6, 1, 1)][number // 2 % 2])
-    zeros = codes(random, kind, 3)
+    x, z = random_integers(random, kind, (2, 6, 9, 7)), random_integers(random, kind, [(2, 6, 9, 7), (6, 1, 1)][number // 2 % 2])
+    zeros = random_integers(random, kind, 3)
     real = [(one.astype(np.int64) - int(zero)).astype(np.float32) for one, zero in ((x, zeros[0]), (z, zeros[1]))]
     own = {"xs": np.float32(0.01), "xz": zeros[0], "zs": np.float32(0.02), "zz": zeros[1], "yz": zeros[2]}
     names = ["x", "xs", "xz", "z", "zs", "zz", "ys", "yz"]
@@ -93,7 +93,7 @@ def wide_element_case(random, number):
     return [node], {"x": x}, own, requantized(sums, factor, middle, kind)
 
 
-WIDE_CASES = {"conv": (wide_conv_case, 40), "product": (wide_product_case, 12), "element": (wide_element_case, 10)}
+WIDE_CASES = {"conv": (wide_conv_case, 40), "matmul": (wide_matmul_case, 12), "element": (wide_element_case, 10)}
 
 
 def test_operators_on_16_bits_are_exact(tmp_path):
@@ -121,11 +121,11 @@ def test_the_largest_16_bit_sums_use_32_bit_tiles(depth, parts, tmp_path):
     scales = {"s": np.float32(1), "ys": np.float32(np.abs(sums).max() / 30000)}
     constants = scales | {"z": np.int16(0), "zs": np.zeros(8, np.int16), "w": w}
     conv = helper.make_node("QLinearConv", ["x", "s", "z", "w", "s", "zs", "ys", "z"], ["y"], domain=ANYBIT)
-    product = helper.make_node("QGemm", ["x", "s", "z", "w", "s", "z", "", "ys", "z"], ["y"], domain=MICROSOFT, transB=1)
+    gemm = helper.make_node("QGemm", ["x", "s", "z", "w", "s", "z", "", "ys", "z"], ["y"], domain=MICROSOFT, transB=1)
     rows = x.reshape(depth, 16).T.copy()
     factor = np.float32(1 / np.float64(scales["ys"]))
     cases = {"conv": (model_of([conv], {"x": x}, constants), x, sums),
-             "product": (model_of([product], {"x": rows}, constants | {"w": w[:, :, 0, 0]}), rows, sums.reshape(8, 16).T)}
+             "matmul": (model_of([gemm], {"x": rows}, constants | {"w": w[:, :, 0, 0]}), rows, sums.reshape(8, 16).T)}
     for name, (model, _, _) in cases.items():
         generate(model, tmp_path / f"{name}.c")
         split = re.search(r"split_shorts\(.*, (\d), \d\);", (tmp_path / f"{name}.c").read_text())

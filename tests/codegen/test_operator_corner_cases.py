@@ -6,15 +6,15 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 from support.executing import Executor
-from support.generating import SEED, codes, compiled, generate, model_of
+from support.generating import SEED, compiled, generate, model_of, random_integers
 
 
 @pytest.mark.parametrize("attributes,side", [(dict(pads=[0, 0, 2, 2]), 3), (dict(auto_pad="SAME_UPPER", strides=[2, 2]), 2)])
 def test_a_dilated_window_over_the_whole_input_is_bit_identical_to_the_runtime(attributes, side, tmp_path):
     """This is not a GEMM: the window reaches into the padding after the input."""
     random = np.random.default_rng(SEED)
-    x = codes(random, np.int8, (1, 3, side, side))
-    constants = {"s": np.float32(0.1), "z": np.int8(3), "w": codes(random, np.int8, (4, 3, side, side)), "wz": np.int8(0)}
+    x = random_integers(random, np.int8, (1, 3, side, side))
+    constants = {"s": np.float32(0.1), "z": np.int8(3), "w": random_integers(random, np.int8, (4, 3, side, side)), "wz": np.int8(0)}
     model = model_of([helper.make_node("QLinearConv", ["x", "s", "z", "w", "s", "wz", "s", "z"], ["y"], dilations=[2, 2], **attributes)],
                      {"x": x}, constants)
     expected = Executor(model).run({"x": x})
@@ -78,7 +78,7 @@ def test_a_resize_to_nothing_by_a_tiny_scale_is_generated(tmp_path):
     ("GatherElements", [np.full((2, 3, 1), -2)], {"axis": 2}), ("ReverseSequence", [np.array([2, 3])], {"time_axis": 1, "batch_axis": 0})])
 def test_pass_through_operators_copy_integers(op, more, attributes, kind, tmp_path):
     random = np.random.default_rng(SEED)
-    x = codes(random, kind, (2, 3, 4))
+    x = random_integers(random, kind, (2, 3, 4))
     constants = {"s": np.float32(0.02), "z": kind(5), **{f"more{i}": value for i, value in enumerate(more)}}
     nodes = [helper.make_node("DequantizeLinear", ["x", "s", "z"], ["f"]),
              helper.make_node(op, ["f", *(f"more{i}" for i in range(len(more)))], ["m"], **attributes),

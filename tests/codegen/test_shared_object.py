@@ -146,7 +146,7 @@ def test_a_session_uses_the_library(build, models, net, kind, tmp_path):
     session.close()
 
 
-# Types that .npy files lack, with example codes.
+# Types that .npy files lack, with example values.
 NARROW = {"BFLOAT16": np.array([0x3f80, 0xc000, 0x4040], np.uint16), "INT4": np.array([1, 7, 0xff], np.uint8),
           "UINT4": np.array([1, 15, 3], np.uint8), "FLOAT8E4M3FN": np.array([1, 0x38, 0xb0], np.uint8),
           "FLOAT8E5M2": np.array([1, 0x38, 0xb0], np.uint8)}
@@ -154,7 +154,7 @@ NARROW = {"BFLOAT16": np.array([0x3f80, 0xc000, 0x4040], np.uint16), "INT4": np.
 
 @pytest.mark.parametrize("kind", NARROW)
 def test_a_session_uses_the_library_for_types_of_few_bits(build, tmp_path, kind):
-    number, codes = TensorProto.DataType.Value(kind), NARROW[kind]
+    number, quantized = TensorProto.DataType.Value(kind), NARROW[kind]
     x, z = (helper.make_tensor_value_info(name, number, [3]) for name in "xz")
     y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [3])
     nodes = [helper.make_node("Cast", ["x"], ["y"], to=TensorProto.FLOAT), helper.make_node("Cast", ["y"], ["z"], to=number)]
@@ -162,19 +162,19 @@ def test_a_session_uses_the_library_for_types_of_few_bits(build, tmp_path, kind)
                               ir_version=10)
     onnx.save(model, tmp_path / "m.onnx")
     session = Session(build, tmp_path / "m.onnx", (3,))
-    values, back = np.zeros(3, np.float32), np.zeros_like(codes)
-    for name, index, kind_of, array in [("input", 0, number, codes), ("output", 0, 1, values), ("output", 1, number, back)]:
+    values, back = np.zeros(3, np.float32), np.zeros_like(quantized)
+    for name, index, kind_of, array in [("input", 0, number, quantized), ("output", 0, 1, values), ("output", 1, number, back)]:
         session.call(f"set_{name}", ctypes.c_size_t(index), kind_of, ctypes.c_void_p(array.ctypes.data),
                      ctypes.c_size_t(array.nbytes))
     session.call("run")
     expected = values.copy()
-    assert expected.any() and (back == codes).all()
+    assert expected.any() and (back == quantized).all()
     session.call("set_codegen_model_path", str(tmp_path / "m.so").encode())
     session.call("codegen", b"so-gen", 0)
     session.call("set_available_backends", b"so")
     values[:], back[:] = 0, 0
     session.call("run")
-    assert (values == expected).all() and (back == codes).all()
+    assert (values == expected).all() and (back == quantized).all()
     session.close()
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from onnx import helper
 from support.executing import Executor
-from support.generating import DEFAULT, HAS_VNNI, MICROSOFT, PERFORMANCE, VNNI, Program, codes, compile_shared, compiled, generate, model_of
+from support.generating import DEFAULT, HAS_VNNI, MICROSOFT, PERFORMANCE, VNNI, Program, compile_shared, compiled, generate, model_of, random_integers
 
 SEED = 20261117
 
@@ -33,11 +33,11 @@ def case(number):
         w_kind = np.int8
         weights = np.clip(weights + zeros.reshape(-1, 1, 1, 1), -128, 127)
     constants = {
-        "xs": np.float32(0.02), "xz": codes(random, x_kind), "w": weights.astype(w_kind), "wz": zeros.astype(w_kind),
-        "ws": random.uniform(0.0005, 0.02, outputs).astype(np.float32), "ys": np.float32(0.5), "yz": codes(random, y_kind),
+        "xs": np.float32(0.02), "xz": random_integers(random, x_kind), "w": weights.astype(w_kind), "wz": zeros.astype(w_kind),
+        "ws": random.uniform(0.0005, 0.02, outputs).astype(np.float32), "ys": np.float32(0.5), "yz": random_integers(random, y_kind),
         "b": random.integers(-30000, 30000, outputs).astype(np.int32)}
     pads = [0] * 4 if kernel == (1, 1) else random.integers(0, 3, 4).tolist()
-    x = codes(random, x_kind, (2, channels, *size))
+    x = random_integers(random, x_kind, (2, channels, *size))
     x.flat[:3], x[0, -1] = np.iinfo(x_kind).max, np.iinfo(x_kind).min
     node = helper.make_node("QLinearConv", ["x", "xs", "xz", "w", "ws", "wz", "ys", "yz", "b"], ["y"], group=groups, pads=pads,
                             strides=strides, dilations=[1, 1 + number // len(SHAPES) % 2] if kernel[1] > 1 else [1, 1])
@@ -65,17 +65,17 @@ def test_dot4_convolutions_are_bit_identical_to_the_runtime(cases, options):
         np.testing.assert_array_equal(programs[name].run([x], expected)[0], expected[0], err_msg=name)
 
 
-PRODUCTS = [(1, 64, 10), (1, 1, 1), (7, 33, 20), (8, 30, 16), (13, 16, 17), (2, 3, 40), (15, 6, 33), (3, 130, 100)]
+SIZES = [(1, 64, 10), (1, 1, 1), (7, 33, 20), (8, 30, 16), (13, 16, 17), (2, 3, 40), (15, 6, 33), (3, 130, 100)]
 
 
-def product(number):
+def gemm(number):
     random = np.random.default_rng([SEED, 1, number])
-    m, k, n = PRODUCTS[number % len(PRODUCTS)]
+    m, k, n = SIZES[number % len(SIZES)]
     a_kind, y_kind = (np.dtype([np.uint8, np.int8][bit]) for bit in random.integers(0, 2, 2))
-    a, b = codes(random, a_kind, (2, m, k)), codes(random, np.int8, (k, n))
+    a, b = random_integers(random, a_kind, (2, m, k)), random_integers(random, np.int8, (k, n))
     a.flat[0], b[:, 0] = np.iinfo(a_kind).max, -128
-    constants = {"as": np.float32(0.02), "az": codes(random, a_kind), "bs": random.uniform(0.001, 0.02, n).astype(np.float32),
-                 "bz": codes(random, np.int8, n) if number % 2 else np.zeros(n, np.int8), "ys": np.float32(0.3), "yz": codes(random, y_kind),
+    constants = {"as": np.float32(0.02), "az": random_integers(random, a_kind), "bs": random.uniform(0.001, 0.02, n).astype(np.float32),
+                 "bz": random_integers(random, np.int8, n) if number % 2 else np.zeros(n, np.int8), "ys": np.float32(0.3), "yz": random_integers(random, y_kind),
                  "b": b, "c": random.integers(-30000, 30000, n).astype(np.int32)}
     kind = number % 5
     if kind == 0:
@@ -92,11 +92,11 @@ def product(number):
 
 def test_dot4_gemms_are_bit_identical_to_the_runtime(tmp_path):
     made = {}
-    for number in range(5 * len(PRODUCTS)):
-        model, a = product(number)
-        generate(model, tmp_path / f"product_{number}.c", (DEFAULT, PERFORMANCE)[number // 5 % 2])
-        assert "dot4_panel(c" in (tmp_path / f"product_{number}.c").read_text()
-        made[f"product_{number}"] = a, Executor(model, threads=1).run({"a": a})
+    for number in range(5 * len(SIZES)):
+        model, a = gemm(number)
+        generate(model, tmp_path / f"matmul_{number}.c", (DEFAULT, PERFORMANCE)[number // 5 % 2])
+        assert "dot4_panel(c" in (tmp_path / f"matmul_{number}.c").read_text()
+        made[f"matmul_{number}"] = a, Executor(model, threads=1).run({"a": a})
     for options in ["-O0"], ["-O0", "-mavx2", "-mfma"], ["-O1", *VNNI]:
         programs = compiled(list(made), tmp_path, *options)
         for name, (a, expected) in made.items() if HAS_VNNI or VNNI[-1] not in options else ():

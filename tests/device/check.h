@@ -29,11 +29,11 @@
 enum { kPixels = 28 * 28, kClasses = 10 };
 
 // The digits: raw floats, one image after the other.
-static inline void read_picture(const char* path, int number, float* picture) {
+static inline void read_image(const char* path, int number, float* image) {
   FILE* file = fopen(path, "rb");
   REQUIRE(file != NULL);
   REQUIRE(fseek(file, (long)number * kPixels * (long)sizeof(float), SEEK_SET) == 0);
-  REQUIRE(fread(picture, sizeof(float), kPixels, file) == kPixels);
+  REQUIRE(fread(image, sizeof(float), kPixels, file) == kPixels);
   fclose(file);
 }
 

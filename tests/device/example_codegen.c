@@ -1,11 +1,11 @@
 // Code generation, in the order of the flow: load, (path,) generate, prepare, backend, buffers, run.
-// example_codegen MODEL PICTURES GENERATOR FOLDER [GENERATED]
+// example_codegen MODEL IMAGES GENERATOR FOLDER [GENERATED]
 #include "check.h"
 
 int main(int argc, char** argv) {
   REQUIRE(argc == 5 || argc == 6);
   float input[kPixels], output[kClasses];
-  read_picture(argv[2], 0, input);
+  read_image(argv[2], 0, input);
   anybit_session* session = NULL;
   CHECK(session, anybit_create_session(&session));
   CHECK(session, anybit_set_plugin_directory(session, argv[4]));

@@ -1,5 +1,5 @@
 // Full quantization, in the order of the flow: load, prepare, buffers, gather while running, quantize, run.
-// example_full MODEL PICTURES RUNS QUANTIZED
+// example_full MODEL IMAGES RUNS QUANTIZED
 #include "check.h"
 
 int main(int argc, char** argv) {
@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   // Gather ranges while it runs.
   CHECK(session, anybit_set_execute_config(session, ANYBIT_GATHER_RANGES));
   for (int i = 0; i < runs; ++i) {
-    read_picture(argv[2], i, input);
+    read_image(argv[2], i, input);
     CHECK(session, anybit_run(session));
   }
   memcpy(before, output, sizeof output);
@@ -49,12 +49,12 @@ int main(int argc, char** argv) {
   CHECK(session, anybit_output_info(session, 0, &out));
   REQUIRE(in.quantized_type == ANYBIT_TYPE_UINT8 && out.quantized_type == ANYBIT_TYPE_UINT8);
   REQUIRE(in.scale > 0 && out.scale > 0);
-  uint8_t codes[kPixels], scores[kClasses];
+  uint8_t quantized[kPixels], scores[kClasses];
   for (int i = 0; i < kPixels; ++i) {
     const double steps = (double)input[i] / (double)in.scale;
-    codes[i] = (uint8_t)((int)(steps + (steps < 0 ? -0.5 : 0.5)) + in.zero_point);
+    quantized[i] = (uint8_t)((int)(steps + (steps < 0 ? -0.5 : 0.5)) + in.zero_point);
   }
-  CHECK(session, anybit_set_input(session, 0, ANYBIT_TYPE_UINT8, codes, sizeof codes));
+  CHECK(session, anybit_set_input(session, 0, ANYBIT_TYPE_UINT8, quantized, sizeof quantized));
   CHECK(session, anybit_set_output(session, 0, ANYBIT_TYPE_UINT8, scores, sizeof scores));
   CHECK(session, anybit_run(session));
   for (int i = 0; i < kClasses; ++i) {

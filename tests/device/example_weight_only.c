@@ -1,11 +1,11 @@
 // Weight-only quantization, in the order of the flow: load, type, path, quantize, run.
-// example_weight_only MODEL PICTURES TYPE QUANTIZED
+// example_weight_only MODEL IMAGES TYPE QUANTIZED
 #include "check.h"
 
 int main(int argc, char** argv) {
   REQUIRE(argc == 5);
   float input[kPixels], output[kClasses], before[kClasses];
-  read_picture(argv[2], 0, input);
+  read_image(argv[2], 0, input);
   anybit_session* session = NULL;
   CHECK(session, anybit_create_session(&session));
 

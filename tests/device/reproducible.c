@@ -1,5 +1,5 @@
 // Makes ranges and a quantized model whose bytes do not depend on the CPU.
-// reproducible MODEL PICTURES RUNS QUANTIZED WANTED: 0 or 1; ranges are saved beside the model.
+// reproducible MODEL IMAGES RUNS QUANTIZED WANTED: 0 or 1; ranges are saved beside the model.
 #include "check.h"
 
 int main(int argc, char** argv) {
@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
   EXPECT(session, ANYBIT_INVALID_STATE, anybit_set_reproducible(session, 1));
   CHECK(session, anybit_set_execute_config(session, ANYBIT_GATHER_RANGES));
   for (int i = 0; i < atoi(argv[3]); ++i) {
-    read_picture(argv[2], i, input);
+    read_image(argv[2], i, input);
     CHECK(session, anybit_run(session));
   }
   CHECK(session, anybit_set_quantization_type(session, ANYBIT_QUANTIZE_I8_ASYM));

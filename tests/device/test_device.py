@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from support.devices import DIGITS, ROOT, compiled, generator, pictures, run
+from support.devices import DIGITS, ROOT, compiled, generator, image_data, run
 
 HEADER = ROOT / "include" / "anybit" / "anybit.h"
 
@@ -27,11 +27,11 @@ def made(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def images(made):
-    return pictures(made / "pictures.bin")
+    return image_data(made / "image_data.bin")
 
 
-def by_onnx_runtime(path, images, picture):
-    x = np.fromfile(images, np.float32).reshape(-1, 1, 28, 28)[picture:picture + 1]
+def by_onnx_runtime(path, images, image):
+    x = np.fromfile(images, np.float32).reshape(-1, 1, 28, 28)[image:image + 1]
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     return onnxruntime.InferenceSession(path, options).run(None, {"image": x})[0].reshape(-1)
@@ -49,13 +49,13 @@ def test_the_example_of_weight_only_quantization_runs_in_its_order(build, made, 
 
 def test_the_example_of_full_quantization_runs_in_its_order(build, made, images, model, tmp_path):
     program = compiled(build, made, "example_full")
-    codes = np.array(run(program, model, images, 20, tmp_path / "q.onnx").split(), int)
+    integers = np.array(run(program, model, images, 20, tmp_path / "q.onnx").split(), int)
     quantized = onnx.load(tmp_path / "q.onnx")
     last = next(node for node in quantized.graph.node if node.output[0] == quantized.graph.output[0].name)
     constants = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in quantized.graph.initializer}
     scale, zero = (constants[name] for name in last.input[1:])
     expected = np.rint(by_onnx_runtime(tmp_path / "q.onnx", images, 19) / scale) + zero
-    assert np.abs(codes - expected).max() <= 1
+    assert np.abs(integers - expected).max() <= 1
 
 
 def test_the_quantized_file_equals_that_of_the_command_line(build, anybit, made, images, model, tmp_path):

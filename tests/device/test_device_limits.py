@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from support.devices import DIGITS, compiled, pictures, run
+from support.devices import DIGITS, compiled, image_data, run
 
 OK, LIMIT_EXCEEDED = 0, 8
 RANK, ELEMENTS, NODES, DEPTH, RECORDS, WORK_BYTES, WORK_ELEMENTS, WORK_NODES, MEMORY = range(1, 10)
@@ -24,7 +24,7 @@ def files_under(cap, build, made, tmp_path, wanted):
     folder = tmp_path / f"{cap}-{wanted}"
     folder.mkdir()
     model = shutil.copy(DIGITS / "digits.onnx", folder / "digits.onnx")
-    run(compiled(build, made, "reproducible"), model, pictures(made / "pictures.bin"), 20, folder / "q.onnx", wanted,
+    run(compiled(build, made, "reproducible"), model, image_data(made / "images.bin"), 20, folder / "q.onnx", wanted,
         ANYBIT_CPU=cap, **CAPS[cap])
     return (folder / "digits.ranges.json").read_bytes(), (folder / "q.onnx").read_bytes()
 
@@ -36,7 +36,7 @@ def test_reproducible_files_are_the_same_under_every_cap(build, made, tmp_path):
 
 def test_reproducible_files_equal_those_of_the_command_line(build, anybit, made, tmp_path):
     ranges, quantized = files_under("avx2", build, made, tmp_path, 1)
-    np.save(tmp_path / "x.npy", np.fromfile(pictures(made / "pictures.bin"), np.float32).reshape(-1, 1, 28, 28)[:20])
+    np.save(tmp_path / "x.npy", np.fromfile(image_data(made / "images.bin"), np.float32).reshape(-1, 1, 28, 28)[:20])
     model = DIGITS / "digits.onnx"
     anybit("calibrate", model, "--data", tmp_path / "x.npy", "-o", tmp_path / "ranges.json", "--reproducible")
     anybit("quantize", model, "-o", tmp_path / "cli.onnx", "--recipe", "int8", "--ranges", tmp_path / "ranges.json",

@@ -10,7 +10,7 @@ static const char *model, *folder;
 static int sessions;
 
 static void use_session(const char* quantized, float first) {
-  float input[kInputs] = {0}, output[kOutputs], codes[kOutputs];
+  float input[kInputs] = {0}, output[kOutputs], other_output[kOutputs];
   anybit_session* session = NULL;
   CHECK(session, anybit_create_session(&session));
   CHECK(session, anybit_set_threads(session, 1));
@@ -34,10 +34,10 @@ static void use_session(const char* quantized, float first) {
   CHECK(other, anybit_create_session(&other));
   CHECK(other, anybit_share_model(other, session));
   CHECK(other, anybit_set_input(other, 0, ANYBIT_TYPE_FLOAT32, input, sizeof input));
-  CHECK(other, anybit_set_output(other, 0, ANYBIT_TYPE_FLOAT32, codes, sizeof codes));
+  CHECK(other, anybit_set_output(other, 0, ANYBIT_TYPE_FLOAT32, other_output, sizeof other_output));
   CHECK(NULL, anybit_close_session(session));
   CHECK(other, anybit_run(other));
-  REQUIRE(memcmp(output, codes, sizeof output) == 0);
+  REQUIRE(memcmp(output, other_output, sizeof output) == 0);
   CHECK(NULL, anybit_close_session(other));
 }
 

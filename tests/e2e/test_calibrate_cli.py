@@ -171,15 +171,15 @@ def test_memory_does_not_grow_with_the_number_of_samples(tool, digits, tmp_path)
     assert peaks[1] < peaks[0] + 4000, peaks  # KB
 
 
-def png(picture):
+def png(pixels):
     """The bytes of a PNG file of [h, w] or [h, w, 3] bytes."""
-    colour = 2 if picture.ndim == 3 else 0
-    rows = b"".join(b"\0" + row.tobytes() for row in picture)
+    colour = 2 if pixels.ndim == 3 else 0
+    rows = b"".join(b"\0" + row.tobytes() for row in pixels)
 
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
-    header = struct.pack(">IIBBBBB", picture.shape[1], picture.shape[0], 8, colour, 0, 0, 0)
+    header = struct.pack(">IIBBBBB", pixels.shape[1], pixels.shape[0], 8, colour, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
 
 
@@ -215,39 +215,39 @@ def test_every_kind_of_file_gives_the_same_ranges(anybit, digits, pixels, tmp_pa
         assert calibrated("--data", tmp_path / name) == expected, name
     assert calibrated("--data", f"image={tmp_path / 'npy'}") == expected
     assert calibrated("--data", tmp_path / "npy" / "0.npy", *[tmp_path / "npy" / f"{i}.npy" for i in range(1, 5)]) == expected
-    pictures = calibrated("--data", tmp_path / "png", "--mean", "0.1307", "--std", "0.3081")
+    images = calibrated("--data", tmp_path / "png", "--mean", "0.1307", "--std", "0.3081")
     for name, one in expected["tensors"].items():
-        assert pictures["tensors"][name]["max"] == pytest.approx(one["max"], rel=1e-4, abs=1e-4)
-        assert pictures["tensors"][name]["min"] == pytest.approx(one["min"], rel=1e-4, abs=1e-4)
+        assert images["tensors"][name]["max"] == pytest.approx(one["max"], rel=1e-4, abs=1e-4)
+        assert images["tensors"][name]["min"] == pytest.approx(one["min"], rel=1e-4, abs=1e-4)
     assert calibrated("--data", tmp_path / "batch.npy", "--samples", 2)["samples"] == 2
     assert calibrated("--calib", tmp_path / "batch.npy") == expected  # as `quantize` calls it
 
 
 @pytest.fixture
-def picture_model(tmp_path):
+def image_model(tmp_path):
     """Identity of an image [1, 3, h, w]; h and w are symbolic."""
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, "h", "w"])
     y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 3, "h", "w"])
     graph = helper.make_graph([helper.make_node("Neg", ["x"], ["y"])], "g", [x], [y])
-    path = tmp_path / "picture.onnx"
+    path = tmp_path / "image.onnx"
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
     return path
 
 
-def test_images_are_resized_and_normalized_per_channel(anybit, picture_model, tmp_path):
-    picture = np.random.default_rng(3).integers(0, 256, (40, 60, 3), dtype=np.uint8)
-    (tmp_path / "p.png").write_bytes(png(picture))
+def test_images_are_resized_and_normalized_per_channel(anybit, image_model, tmp_path):
+    photo = np.random.default_rng(3).integers(0, 256, (40, 60, 3), dtype=np.uint8)
+    (tmp_path / "p.png").write_bytes(png(photo))
 
     def bounds(*arguments):
-        done = anybit("calibrate", picture_model, "--data", tmp_path / "p.png", "-o", tmp_path / "r.json", "--json", *arguments)
+        done = anybit("calibrate", image_model, "--data", tmp_path / "p.png", "-o", tmp_path / "r.json", "--json", *arguments)
         return json.loads(done.stdout)["tensors"]["x"]
 
     plain = bounds()
     assert plain["count"] == 40 * 60 * 3
-    assert (plain["min"], plain["max"]) == (pytest.approx(picture.min() / 255), pytest.approx(picture.max() / 255))
+    assert (plain["min"], plain["max"]) == (pytest.approx(photo.min() / 255), pytest.approx(photo.max() / 255))
     mean, std = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
     normal = bounds("--mean", "0.485,0.456,0.406", "--std", "0.229,0.224,0.225")
-    expected = (picture / 255 - mean) / std
+    expected = (photo / 255 - mean) / std
     assert normal["min"] == pytest.approx(expected.min(), abs=1e-5)
     assert normal["max"] == pytest.approx(expected.max(), abs=1e-5)
     halved = bounds("--size", "20,30")
@@ -346,8 +346,8 @@ def test_nan_is_reported_with_node_and_sample_unless_it_is_allowed(anybit, two_i
     (["--data", "imagee=good.npy"], "did you mean 'image'", 2),
     (["--data", "good.npy", "--observer", "minmix"], "minmax", 2),
     (["--data", "good.npy", "--samples", "0"], "--samples", 2),
-    (["--data", "picture.png", "--mean", "127.5"], "divide it by 255", 2),
-    (["--data", "picture.png", "--layout", "NWHC"], "NCHW or NHWC", 2),
+    (["--data", "image.png", "--mean", "127.5"], "divide it by 255", 2),
+    (["--data", "image.png", "--layout", "NWHC"], "NCHW or NHWC", 2),
     (["--data", "good.npy", "-o", "no/such/folder/r.json"], "no/such/folder", 1),
 ])
 def test_wrong_samples_are_reported(anybit, digits, pixels, tmp_path, monkeypatch, arguments, message, code):
@@ -359,7 +359,7 @@ def test_wrong_samples_are_reported(anybit, digits, pixels, tmp_path, monkeypatc
     np.savez("wrong_names.npz", image=digits[:2], other=digits[:2])
     Path("broken.npy").write_bytes(b"\x93NUMPY\1\0")
     Path("broken.png").write_bytes(png(pixels[0])[:20])
-    Path("picture.png").write_bytes(png(pixels[0]))
+    Path("image.png").write_bytes(png(pixels[0]))
     Path("short.bin").write_bytes(b"1234567")
     Path("empty_folder").mkdir()
     Path("text.txt").write_text("hello")

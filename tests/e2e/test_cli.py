@@ -148,12 +148,12 @@ def test_options_are_checked_before_anything_is_written(anybit, tmp_path, labels
 
 def test_models_with_different_inputs_are_not_compared(anybit, tmp_path):
     model = onnx.load(DIGITS / "digits.onnx")
-    model.graph.input[0].name = "picture"
+    model.graph.input[0].name = "photo"
     for node in model.graph.node:
-        node.input[:] = ["picture" if name == "image" else name for name in node.input]
+        node.input[:] = ["photo" if name == "image" else name for name in node.input]
     onnx.save(model, tmp_path / "other.onnx")
     done = anybit("compare", DIGITS / "digits.onnx", tmp_path / "other.onnx", "--data", DIGITS / "samples")
-    assert done.returncode == 2 and "different inputs: the second has no 'image'\n  hint: its inputs are picture" in done.stderr
+    assert done.returncode == 2 and "different inputs: the second has no 'image'\n  hint: its inputs are photo" in done.stderr
 
 
 @pytest.mark.parametrize("command", ["quantize", "compare"])

@@ -24,13 +24,13 @@ def generators(tmp_path_factory):
     return generator(tmp_path_factory.mktemp("generators"))
 
 
-def picture(number=3):
+def image(number=3):
     return f"image={DIGITS / 'samples' / f'{number}.npy'}"
 
 
 @pytest.mark.parametrize("kind", ["uint8", "int8", "int16", "int8_wo", "int16_wo", "w4"])
 def test_a_model_is_quantized_and_run(anybit, model, tmp_path, kind):
-    anybit("run", model, "--quantize", kind, "--qpath", tmp_path / "q.onnx", "--minmax-run", 3, "--input", picture(),
+    anybit("run", model, "--quantize", kind, "--qpath", tmp_path / "q.onnx", "--minmax-run", 3, "--input", image(),
            "--output", tmp_path / "out")
     assert np.load(tmp_path / "out" / "logits.npy").argmax() == 3
     assert (tmp_path / "q.onnx").stat().st_size < model.stat().st_size
@@ -44,17 +44,17 @@ def test_random_inputs_are_reported(anybit, model, tmp_path):
     first = (tmp_path / "digits.q.onnx").read_bytes()
     anybit("run", model, "--quantize", "uint8", "--minmax_runs", 4)  # onert_run accepts both spellings
     assert (tmp_path / "digits.q.onnx").read_bytes() == first  # calls are independent
-    assert "random" not in anybit("run", model, "--quantize", "uint8", "--input", picture()).stdout
+    assert "random" not in anybit("run", model, "--quantize", "uint8", "--input", image()).stdout
 
 
 def test_code_is_generated_and_run_by_its_backend(anybit, model, tmp_path, generators):
     x = np.load(DIGITS / "samples" / "3.npy")
     done = json.loads(anybit("run", model, "--codegen", "abc-gen", "--cpath", tmp_path / "m.abc", "--plugins", generators,
-                             "--input", picture(), "--output", tmp_path / "out", "--repeat", 3, "--json").stdout)
+                             "--input", image(), "--output", tmp_path / "out", "--repeat", 3, "--json").stdout)
     assert done["by_backend"] and done["generated"] == str(tmp_path / "m.abc") and len(done["milliseconds"]) == 3
     np.testing.assert_allclose(np.load(tmp_path / "out" / "logits.npy")[0], x.sum() + np.arange(10), rtol=1e-4)
     done = json.loads(anybit("run", model, "--codegen", "abc-gen", "--plugins", generators, "--backend", "cpu", "--input",
-                             picture(), "--output", tmp_path / "out", "--json").stdout)
+                             image(), "--output", tmp_path / "out", "--json").stdout)
     assert not done["by_backend"] and done["generated"] == str(tmp_path / "digits.abc")
     assert np.load(tmp_path / "out" / "logits.npy").argmax() == 3
 

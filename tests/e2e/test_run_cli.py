@@ -30,8 +30,8 @@ def two_inputs(tmp_path):
 
 
 def test_reads_digits_from_a_file_and_writes_the_logits(anybit, images, tmp_path):
-    pictures = next(value for value in images.values() if value.ndim >= 3)
-    x = ((pictures[:50].astype(np.float32) / 255 - 0.1307) / 0.3081).astype(np.float32).reshape(-1, 1, 28, 28)
+    image_data = next(value for value in images.values() if value.ndim >= 3)
+    x = ((image_data[:50].astype(np.float32) / 255 - 0.1307) / 0.3081).astype(np.float32).reshape(-1, 1, 28, 28)
     np.save(tmp_path / "x.npy", x)
     done = anybit("run", DIGITS / "digits.onnx", "--input", f"image={tmp_path / 'x.npy'}", "-o", tmp_path / "out")
     assert "logits" in done.stdout and "float32[50, 10]" in done.stdout

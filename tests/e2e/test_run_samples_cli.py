@@ -115,15 +115,15 @@ def test_shapes_may_vary_and_random_inputs_follow_them(anybit, adds, tmp_path):
 
 def test_images_are_normalized_alone_and_in_folders(anybit, tmp_path):
     images = np.load(DIGITS / "test_images.npy").reshape(-1, 28, 28)[:20].astype(np.uint8)
-    (tmp_path / "pictures").mkdir()
+    (tmp_path / "images").mkdir()
     for i, image in enumerate(images):
-        save_gray(tmp_path / "pictures" / f"{i:02}.png", image)
+        save_gray(tmp_path / "images" / f"{i:02}.png", image)
     np.save(tmp_path / "labels.npy", np.load(DIGITS / "test_labels.npy")[:20])
     as_trained = ["--mean", "0.1307", "--std", "0.3081"]
-    call = ["run", MODEL, "--input", tmp_path / "pictures", *as_trained, "--json"]
+    call = ["run", MODEL, "--input", tmp_path / "images", *as_trained, "--json"]
     assert json.loads(anybit(*call, "--labels", tmp_path / "labels.npy").stdout)["labels"]["top1"] >= 0.95
     assert len(json.loads(anybit(*call, "--samples", 3, "--labels", tmp_path / "labels.npy").stdout)["samples"]) == 3
-    anybit("run", MODEL, "--input", tmp_path / "pictures" / "00.png", *as_trained, "-o", tmp_path / "out")
+    anybit("run", MODEL, "--input", tmp_path / "images" / "00.png", *as_trained, "-o", tmp_path / "out")
     np.save(tmp_path / "x.npy", ((images[:1, None] / 255 - 0.1307) / 0.3081).astype(np.float32))
     anybit("run", MODEL, "--input", tmp_path / "x.npy", "-o", tmp_path / "same")
     np.testing.assert_allclose(np.load(tmp_path / "out" / "logits.npy"), np.load(tmp_path / "same" / "logits.npy"), atol=1e-3)

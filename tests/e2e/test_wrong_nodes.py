@@ -49,8 +49,8 @@ def test_a_branch_with_a_node_that_the_opset_lacks(anybit, tmp_path):
     def branch(name, nodes):
         return helper.make_graph([*nodes, helper.make_node("Relu", ["x"], [name])], name, [], [helper.make_empty_tensor_value_info(name)])
     path = saved(tmp_path / "m.onnx", [helper.make_node("If", ["yes"], ["y"], else_branch=branch("e", []),
-                                                        then_branch=branch("t", [helper.make_node("DequantizeLinear", ["codes", "scale"], ["unused"])]))],
-                 [value("x")], [value("y")], [numpy_helper.from_array(np.array(True), "yes"), numpy_helper.from_array(np.int8([1]), "codes"),
+                                                        then_branch=branch("t", [helper.make_node("DequantizeLinear", ["quantized", "scale"], ["unused"])]))],
+                 [value("x")], [value("y")], [numpy_helper.from_array(np.array(True), "yes"), numpy_helper.from_array(np.int8([1]), "quantized"),
                                               numpy_helper.from_array(np.float32(1), "scale")], opset=6)
     refused_by_run_and_codegen(anybit, path, tmp_path, "opset 6 does not have DequantizeLinear yet")
 

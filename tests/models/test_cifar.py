@@ -38,8 +38,8 @@ def test_the_model_is_depthwise_separable_with_residuals(model):
 
 def test_the_model_accepts_any_batch_size(model):
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    pictures = np.random.default_rng(1).standard_normal((3, 3, 32, 32)).astype(np.float32)
-    together, = session.run(None, {"image": pictures})
+    images = np.random.default_rng(1).standard_normal((3, 3, 32, 32)).astype(np.float32)
+    together, = session.run(None, {"image": images})
     assert together.shape == (3, 10)
-    alone, = session.run(None, {"image": pictures[:1]})
+    alone, = session.run(None, {"image": images[:1]})
     np.testing.assert_allclose(together[:1], alone, rtol=1e-4, atol=1e-4)

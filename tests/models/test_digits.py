@@ -65,7 +65,7 @@ def test_the_normalizing_model_gives_the_input_of_the_network(shipped):
 def test_the_calibration_images_are_none_of_the_test_images(shipped):
     calibration = np.load(FOLDER / "calibration_images.npy")
     assert calibration.dtype == np.uint8 and calibration.shape == (100, 1, 28, 28)
-    assert not {picture.tobytes() for picture in calibration} & {picture.tobytes() for picture in shipped[0]}
+    assert not {one.tobytes() for one in calibration} & {one.tobytes() for one in shipped[0]}
 
 
 def test_the_stated_normalization_is_the_one_used_here(model):

@@ -48,16 +48,16 @@ def test_image_models_agree_in_float32(stem, shape):
 @pytest.mark.parametrize("kind", ["tensor", "channel", "anybit"])
 @pytest.mark.parametrize("stem", IMAGES)
 def test_each_quantized_node_is_within_one_step_given_the_same_inputs(stem, kind):
-    checked = fused = codes = other = 0
+    checked = fused = integers = other = 0
     for name, apart, steps in differences(quantized(stem, kind), image(IMAGES[stem], seed=11)):
         assert apart.max() <= 1, f"{name}: {apart.max()} steps apart, run as {steps}"
         checked += 1
         fused += "DequantizeLinear" not in " ".join(steps)
         if not any(tied in step for step in steps for tied in ("QLinearAdd", "AveragePool")):
-            codes += apart.size
+            integers += apart.size
             other += np.count_nonzero(apart)
     assert checked > 50 and fused > 0.8 * checked
-    assert other <= 1e-5 * codes, f"{other} of {codes} quantized values differ"
+    assert other <= 1e-5 * integers, f"{other} of {integers} quantized values differ"
 
 
 # One different value in a million is enough: the difference spreads through later layers until it is as large as the
@@ -71,12 +71,12 @@ def test_complete_quantized_models_agree(stem, kind):
     session, exact = peer(path, optimized=False), peer(MODELS / f"{stem}.onnx")
     name = session.get_inputs()[0].name
     for shape in SHAPES[stem][:2]:
-        pictures = [image(shape, seed=seed) for seed in range(11, 18)]
-        wanted = [session.run(None, {name: x})[0] for x in pictures]
-        lost = np.median([decibels(a, exact.run(None, {name: x})[0]) for a, x in zip(wanted, pictures)])
+        images = [image(shape, seed=seed) for seed in range(11, 18)]
+        wanted = [session.run(None, {name: x})[0] for x in images]
+        lost = np.median([decibels(a, exact.run(None, {name: x})[0]) for a, x in zip(wanted, images)])
         for fuse in (False, True):
             executor = Executor(path, fuse=fuse)
-            got = [executor.run([x])[0] for x in pictures]
+            got = [executor.run([x])[0] for x in images]
             assert all(a.shape == b.shape for a, b in zip(got, wanted))
             near = np.median([decibels(a, b) for a, b in zip(got, wanted)])
             assert near >= min(QUANTIZED_DB, lost - 3), f"fuse={fuse}, shape {shape}"

@@ -3,7 +3,7 @@
 import anybit
 import numpy as np
 import pytest
-from support.packaged import product, two_inputs
+from support.packaged import matmul, two_inputs
 
 
 def broken_after(images, count):
@@ -20,7 +20,7 @@ def broken_after(images, count):
     (np.array([[1.0], [1.0, 2.0]], dtype=object), "object"), (object(), "object"), ([[1.0], [1.0, 2.0]], "list")],
     ids=["complex", "text", "double", "dates", "shape", "rank", "ragged array", "object", "ragged lists"])
 def test_a_mismatched_input_is_rejected(value, said):
-    session = anybit.Session(product())
+    session = anybit.Session(matmul())
     with pytest.raises(anybit.InvalidArgument, match=said):
         session.run({"x": value})
     assert session.run(np.ones((1, 8), np.float32))["y"].shape == (1, 4)
@@ -29,14 +29,14 @@ def test_a_mismatched_input_is_rejected(value, said):
 @pytest.mark.parametrize("inputs", [{}, {"y": np.zeros(3)}, (np.zeros(3), np.zeros(3))])
 def test_missing_or_unknown_inputs_are_rejected(inputs):
     with pytest.raises(anybit.Error):
-        anybit.Session(product()).run(inputs)
+        anybit.Session(matmul()).run(inputs)
 
 
 def test_an_input_that_is_given_twice_is_rejected():
     ones = np.ones((1, 8), np.float32)
     for inputs in ({"x": ones}, ones):
         with pytest.raises(anybit.InvalidArgument, match="input 'x' is given twice"):
-            anybit.Session(product()).run(inputs, x=2 * ones)
+            anybit.Session(matmul()).run(inputs, x=2 * ones)
 
 
 def test_an_exception_of_an_iterator_reaches_the_caller(digits, images, tmp_path):
@@ -94,24 +94,24 @@ class Stubborn:
          "rank"])
 def test_mismatched_samples_are_rejected(source, raised):
     with pytest.raises(raised) as caught:
-        anybit.quantize(product(), "int8", source)
+        anybit.quantize(matmul(), "int8", source)
     assert str(caught.value)
-    assert anybit.quantize(product(), "int8", np.ones((3, 8), np.float32)).report.samples == 3
+    assert anybit.quantize(matmul(), "int8", np.ones((3, 8), np.float32)).report.samples == 3
 
 
 def test_a_mismatched_sample_is_named_by_its_index():
     good = np.ones((1, 8), np.float32)
     with pytest.raises(anybit.InvalidArgument, match="sample 2"):
-        anybit.calibrate(product(), [good, good, np.zeros((1, 8), np.complex64)])
+        anybit.calibrate(matmul(), [good, good, np.zeros((1, 8), np.complex64)])
 
 
 def test_the_message_names_the_misspelt_name():
     ones = np.ones((1, 8), np.float32)
     for source in ({"X": ones}, [{"X": ones}]):
         with pytest.raises(anybit.InvalidArgument, match="the model has no input 'X'"):
-            anybit.calibrate(product(), source)
+            anybit.calibrate(matmul(), source)
     with pytest.raises(anybit.InvalidArgument, match="sample 1: input 'x': None is not an array"):
-        anybit.calibrate(product(), [ones, None])
+        anybit.calibrate(matmul(), [ones, None])
 
 
 def test_inputs_with_different_numbers_of_samples_are_rejected():
@@ -124,7 +124,7 @@ def test_inputs_with_different_numbers_of_samples_are_rejected():
     ({}, "no rules"), ({"global": object()}, "config"), (7, "recipe=7"), ("no/such.yaml", "such.yaml")])
 def test_a_wrong_recipe_is_rejected(recipe, said):
     with pytest.raises(anybit.Error, match=said):
-        anybit.quantize(product(), recipe, np.ones((3, 8), np.float32))
+        anybit.quantize(matmul(), recipe, np.ones((3, 8), np.float32))
 
 
 def test_an_exception_of_progress_ends_the_work_and_reaches_the_caller(digits, images):
@@ -138,7 +138,7 @@ def test_an_unknown_target_or_name_is_rejected_at_once():
     with pytest.raises(anybit.Error):
         anybit.Quantizer(target="ethos-u55-129")
     with pytest.raises(anybit.Error):
-        anybit.Quantizer().set_module_name("nowhere", None).quantize(product(), np.ones((3, 8), np.float32))
+        anybit.Quantizer().set_module_name("nowhere", None).quantize(matmul(), np.ones((3, 8), np.float32))
     with pytest.raises(anybit.InvalidArgument):
         anybit.get_symmetric_quantization_config(act_qmin=-5)
 

@@ -10,7 +10,7 @@ import anybit
 import numpy as np
 import onnx
 import pytest
-from support.packaged import product
+from support.packaged import matmul
 
 
 def test_copies_of_a_model_are_the_model_and_a_pickled_one_its_bytes(digits):
@@ -49,7 +49,7 @@ def test_a_model_is_the_same_from_a_path_bytes_or_a_protobuf(digits):
 
 
 def test_a_model_that_is_loaded_stays_as_it_is_when_the_protobuf_changes():
-    proto = product()
+    proto = matmul()
     model = anybit.load(proto)
     before = model.content_hash()
     proto.graph.node[0].op_type = "Nonsense"
@@ -78,10 +78,10 @@ def test_weights_can_be_stored_as_external_data(digits, tmp_path):
 
 
 def test_names_that_are_not_utf_8_are_preserved(images, tmp_path, capsys):
-    content = product().SerializeToString().replace(b"product", b"prod\xff\xfet").replace(b"\x01x", b"\x01\xff")
+    content = matmul().SerializeToString().replace(b"matmul", b"mat\xff\xfel").replace(b"\x01x", b"\x01\xff")
     content = content.replace(b"made", b"m\xffde")
     model, ones = anybit.load(content), np.ones((2, 8), np.float32)
-    assert os.fsencode(model.nodes[0].name) == b"prod\xff\xfet" and model.inputs[0].name == "\udcff"
+    assert os.fsencode(model.nodes[0].name) == b"mat\xff\xfel" and model.inputs[0].name == "\udcff"
     session = anybit.Session(model)
     by_name = session.run({"\udcff": ones})["y"]
     np.testing.assert_array_equal(by_name, session.run(ones)["y"])

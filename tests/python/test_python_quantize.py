@@ -11,7 +11,7 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 from onnxruntime.quantization import CalibrationDataReader
-from support.packaged import ROOT, model_of, product, two_inputs
+from support.packaged import ROOT, matmul, model_of, two_inputs
 
 CLASSIFIER = ROOT / "build" / "models" / "ch_ppocr_mobile_v2.0_cls_infer.onnx"
 
@@ -162,7 +162,7 @@ def test_saved_ranges_replace_samples(digits, images, tmp_path):
     assert both.samples == 40
     assert anybit.quantize(model, "int8", ranges=both, prepare=False).report.nodes
     with pytest.raises(anybit.Error):
-        anybit.quantize(product(), "int8", ranges=both, prepare=False)
+        anybit.quantize(matmul(), "int8", ranges=both, prepare=False)
 
 
 def test_a_quantizer_writes_the_recipe_of_its_rules():
@@ -282,8 +282,8 @@ def test_names_that_xml_cannot_represent_do_not_break_an_image():
     name = "a\x00\x1b[31m\x7f<&>\ufffe\U0001f40e"
     model = model_of([helper.make_node("Relu", ["x"], [name]), helper.make_node("Neg", [name], ["y"])],
                      [("x", [1, 4])], [("y", [1, 4])])
-    picture = ElementTree.fromstring(anybit.compare(model, model, np.ones((2, 4), np.float32)).plot().svg)
-    assert any(part.text and part.text.endswith("<&>\ufffd\U0001f40e") for part in picture.iter())
+    figure = ElementTree.fromstring(anybit.compare(model, model, np.ones((2, 4), np.float32)).plot().svg)
+    assert any(part.text and part.text.endswith("<&>\ufffd\U0001f40e") for part in figure.iter())
 
 
 def test_the_page_of_a_report_is_shown_in_a_frame_and_saved(digits, images, tmp_path):
@@ -298,7 +298,7 @@ def test_the_page_of_a_report_is_shown_in_a_frame_and_saved(digits, images, tmp_
     with pytest.raises(anybit.NotFound):
         pages[0].save(tmp_path / "no" / "such.html")
     with pytest.raises(anybit.Error):
-        anybit.calibrate(digits, images[:5]).page(product())
+        anybit.calibrate(digits, images[:5]).page(matmul())
     assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
 
 
@@ -332,7 +332,7 @@ def test_names_in_remarks_are_text_in_a_notebook():
     def branch(op, *inputs):
         return helper.make_graph([helper.make_node(op, inputs, ["out"], name=op)], op, [],
                                  [helper.make_tensor_value_info("out", TensorProto.FLOAT, None)])
-    nodes = [helper.make_node("MatMul", ["x", "w"], ["y"], name="product"),
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["y"], name="matmul"),
              helper.make_node("If", ["c"], ["z"], name="<script>", then_branch=branch("Relu", "y"),
                               else_branch=branch("MatMul", "y", "v"))]
     model = model_of(nodes, [("x", ["N", 8]), ("c", [], TensorProto.BOOL)], [("z", ["N", 4])],

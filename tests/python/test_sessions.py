@@ -9,7 +9,7 @@ import numpy as np
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper
-from support.packaged import ROOT, model_of, product, two_inputs
+from support.packaged import ROOT, matmul, model_of, two_inputs
 
 CLASSIFIER = ROOT / "build" / "models" / "ch_ppocr_mobile_v2.0_cls_infer.onnx"
 
@@ -50,7 +50,7 @@ def test_a_real_classifier_matches_onnxruntime():
     ids=["plain", "fortran", "backwards", "strided", "big-endian", "dlpack", "lists"])
 def test_the_layout_of_an_input_does_not_matter(arrange):
     x = np.random.default_rng(0).standard_normal((4, 8)).astype(np.float32)
-    session = anybit.Session(product())
+    session = anybit.Session(matmul())
     given = arrange(x)
     if isinstance(given, list):
         given = np.asarray(given, np.float32)
@@ -65,7 +65,7 @@ def test_inputs_are_given_by_name_by_keyword_or_in_order():
 
 
 def test_an_output_is_owned_by_the_caller_and_outlives_the_session():
-    session = anybit.Session(product())
+    session = anybit.Session(matmul())
     x = np.ones((1, 8), np.float32)
     first = session.run(x)["y"]
     kept = first.copy()

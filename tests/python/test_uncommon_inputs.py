@@ -41,8 +41,8 @@ def test_samples_of_text():
     table = helper.make_node("StringConcat", ["s", "s"], ["t"])
     length = helper.make_node("Shape", ["t"], ["n"])
     real = helper.make_node("Cast", ["n"], ["f"], to=TensorProto.FLOAT)
-    product = helper.make_node("MatMul", ["f", "w"], ["y"])
-    model = model_of([table, length, real, product], [("s", ["n", 3], TensorProto.STRING)], [("y", [4])],
+    matmul = helper.make_node("MatMul", ["f", "w"], ["y"])
+    model = model_of([table, length, real, matmul], [("s", ["n", 3], TensorProto.STRING)], [("y", [4])],
                      [("w", np.ones((2, 4), np.float32))], opset=20)
     texts = np.array([["a", "b", "c"], ["d", "e", "f"]])
     for given in (texts, {"s": texts}, [texts[:1], texts[1:]]):

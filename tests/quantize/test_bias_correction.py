@@ -9,7 +9,7 @@ from support.aliases import RENAMED, aliases_in
 from support.quantizing import Executor, in_onnxruntime, report_of, run_tool
 
 CHANNELS, SIDE = 12, 14
-PRODUCTS = ("c1", "c2", "t", "g", "m")
+LINEAR = ("c1", "c2", "t", "g", "m")
 
 
 def constant(name, value):
@@ -40,7 +40,7 @@ def stack(path, seed=3):
     return path
 
 
-def pictures(folder, count, seed=0):
+def image_data(folder, count, seed=0):
     """Uniform gray images with a little noise: rounding errors are equal at every position."""
     rng = np.random.default_rng(seed)
     folder.mkdir()
@@ -61,7 +61,7 @@ def values(path, names, x):
 
 def means(path, x):
     """Means per output channel of the linear operators; of the MatMul after its Add."""
-    names = [*PRODUCTS[:-1], "y"]
+    names = [*LINEAR[:-1], "y"]
     return [value.mean((0, 2, 3) if value.ndim == 4 else tuple(range(value.ndim - 1)))
             for value in values(path, names, x)]
 
@@ -75,29 +75,29 @@ def quantized(tool, tmp_path, refine, *options, model=None, recipe="int8"):
 
 @pytest.mark.parametrize("recipe", ["int8", "uint8", "int8-per-tensor", "int8x4", "int16x8", "mxfp4", "bfp16", "w4"])
 def test_outputs_keep_their_means(tool, tmp_path, recipe):
-    x = pictures(tmp_path / "calib", 24)
+    x = image_data(tmp_path / "calib", 24)
     wanted = means(stack(tmp_path / "stack.onnx"), x)
     errors = {}
     for refine in ("sums", "means"):
         made, report = quantized(tool, tmp_path, refine, "--calib", tmp_path / "calib", recipe=recipe)
         errors[refine] = [float(np.abs(a - b).mean()) for a, b in zip(means(made, x), wanted)]
-        assert report["bias_corrected_layers"] == (len(PRODUCTS) if refine == "means" else 0)
+        assert report["bias_corrected_layers"] == (len(LINEAR) if refine == "means" else 0)
     assert sum(errors["means"]) < 0.5 * sum(errors["sums"]), errors
 
 
 def test_renamed_keys_stay_as_aliases(tool, tmp_path):
-    pictures(tmp_path / "calib", 8)
+    image_data(tmp_path / "calib", 8)
     stack(tmp_path / "stack.onnx")
     _, report = quantized(tool, tmp_path, "means", "--calib", tmp_path / "calib", "--evaluate")
     assert aliases_in(report) == set(RENAMED.values()) and aliases_in(report["comparison"]) == {"sqnr_db"}
-    assert report["means_kept"] == len(PRODUCTS) and sum(one["moved_for_sums"] for one in report["weights"]) > 0
+    assert report["means_kept"] == len(LINEAR) and sum(one["moved_for_sums"] for one in report["weights"]) > 0
     done = run_tool(tool, "compare", tmp_path / "stack.onnx", tmp_path / "stack.onnx", "--data", tmp_path / "calib", "--json")
     assert aliases_in(report_of(done)) == {"sqnr_db"}
 
 
 def test_static_presets_use_it_and_it_helps_on_other_images(tool, tmp_path):
-    pictures(tmp_path / "calib", 32)
-    x = pictures(tmp_path / "other", 64, seed=9)
+    image_data(tmp_path / "calib", 32)
+    x = image_data(tmp_path / "other", 64, seed=9)
     model = stack(tmp_path / "stack.onnx")
     wanted = Executor(str(model)).run({"x": x})[0]
     noise = {refine: np.mean((Executor(str(quantized(tool, tmp_path, refine, "--calib", tmp_path / "calib")[0])).run({"x": x})[0]
@@ -108,7 +108,7 @@ def test_static_presets_use_it_and_it_helps_on_other_images(tool, tmp_path):
 
 
 def test_the_file_runs_in_onnx_runtime_and_biases_keep_their_names(tool, tmp_path):
-    x = pictures(tmp_path / "calib", 4)
+    x = image_data(tmp_path / "calib", 4)
     made, _ = quantized(tool, tmp_path, "means", "--calib", tmp_path / "calib")
     ours, theirs = Executor(str(made)).run({"x": x})[0], in_onnxruntime(made, {"x": x})[0]
     assert np.abs(ours - theirs).max() <= 0.02 * np.abs(theirs).max()
@@ -121,14 +121,14 @@ def test_a_shared_bias_is_unchanged_for_other_nodes(tool, tmp_path):
     model.graph.node.append(helper.make_node("Identity", ["b1"], ["told"]))
     model.graph.output.append(helper.make_tensor_value_info("told", onnx.TensorProto.FLOAT, [CHANNELS]))
     onnx.save(model, tmp_path / "shared.onnx")
-    x = pictures(tmp_path / "calib", 4)
+    x = image_data(tmp_path / "calib", 4)
     made, _ = quantized(tool, tmp_path, "means", "--calib", tmp_path / "calib", model=tmp_path / "shared.onnx")
     before = {one.name: one for one in model.graph.initializer}["b1"]
     np.testing.assert_array_equal(Executor(str(made)).run({"x": x})[1], numpy_helper.to_array(before))
 
 
 def test_the_same_file_for_any_number_of_threads_and_any_order(tool, tmp_path):
-    x = pictures(tmp_path / "calib", 40)
+    x = image_data(tmp_path / "calib", 40)
     (tmp_path / "backwards").mkdir()
     for k, array in enumerate(reversed(x)):
         np.save(tmp_path / "backwards" / f"{k:03}.npy", array[None])
@@ -138,7 +138,7 @@ def test_the_same_file_for_any_number_of_threads_and_any_order(tool, tmp_path):
 
 
 def test_one_sample_gives_no_correction(tool, tmp_path):
-    pictures(tmp_path / "calib", 1)
+    image_data(tmp_path / "calib", 1)
     _, report = quantized(tool, tmp_path, "means", "--calib", tmp_path / "calib")
     assert report["bias_corrected_layers"] == 0
 
@@ -153,7 +153,7 @@ def test_without_samples_there_is_a_remark(tool, tmp_path, recipe):
 
 
 def test_unused_samples_beside_ranges_are_remarked_on(tool, tmp_path):
-    pictures(tmp_path / "calib", 4)
+    image_data(tmp_path / "calib", 4)
     model = stack(tmp_path / "stack.onnx")
     run_tool(tool, "calibrate", model, "--data", tmp_path / "calib", "-o", tmp_path / "ranges.json")
     _, report = quantized(tool, tmp_path, "sums", "--calib", tmp_path / "calib", "--ranges", tmp_path / "ranges.json", "--no-prepare")
@@ -163,7 +163,7 @@ def test_unused_samples_beside_ranges_are_remarked_on(tool, tmp_path):
 
 
 def test_nan_in_a_sample_is_an_error_or_skips_its_channel(tool, tmp_path):
-    x = pictures(tmp_path / "calib", 4)
+    x = image_data(tmp_path / "calib", 4)
     x[2, 0, 3, 3] = np.nan
     np.save(tmp_path / "calib" / "002.npy", x[2:3])
     done = run_tool(tool, "quantize", stack(tmp_path / "stack.onnx"), "-o", tmp_path / "q.onnx", "--calib", tmp_path / "calib",
@@ -180,15 +180,15 @@ def test_constants_are_not_layers(tool, tmp_path):
     del model.graph.node[:], model.graph.initializer[:]
     model.graph.node.extend(nodes)
     onnx.save(model, tmp_path / "nodes.onnx")
-    pictures(tmp_path / "calib", 4)
+    image_data(tmp_path / "calib", 4)
     _, report = quantized(tool, tmp_path, "means", "--calib", tmp_path / "calib", "--evaluate", model=tmp_path / "nodes.onnx")
     layers = {one["name"]: one["op"] for one in report["comparison"]["layers"]}
-    assert report["bias_corrected_layers"] == len(PRODUCTS) and {"c1", "c2", "t"} <= layers.keys()
+    assert report["bias_corrected_layers"] == len(LINEAR) and {"c1", "c2", "t"} <= layers.keys()
     assert "Constant" not in layers.values()
 
 
 def test_parameters_of_refinements_are_the_same_in_options_and_recipes(tool, tmp_path):
-    pictures(tmp_path / "data", 12)
+    image_data(tmp_path / "data", 12)
     model, data = stack(tmp_path / "float.onnx"), tmp_path / "data"
     recipe = tmp_path / "recipe.yaml"
     recipe.write_text("global: {weights: int8 sym channel, activations: int8 asym,\n"

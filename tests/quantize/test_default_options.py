@@ -6,26 +6,26 @@ from onnx import helper, numpy_helper
 from support.quantizing import Executor, decibels, in_anybit, in_onnxruntime, report_of, run_tool
 
 
-def product(op, inputs, output, **attributes):
+def linear(op, inputs, output, **attributes):
     return helper.make_node(op, inputs, [output], name=f"{op}_{output}", **attributes)
 
 
 # Two linear operators with a Relu between them; the shapes of their constants and of x.
 NETS = {
     "weights of several matrices": ([4, 5, 8], {"w": [4, 8, 12], "v": [4, 12, 6]},
-                                    [product("MatMul", ["x", "w"], "h"), product("MatMul", ["r", "v"], "y")]),
+                                    [linear("MatMul", ["x", "w"], "h"), linear("MatMul", ["r", "v"], "y")]),
     "weights on the left": ([8, 5], {"w": [12, 8], "v": [6, 12]},
-                            [product("MatMul", ["w", "x"], "h"), product("MatMul", ["v", "r"], "y")]),
+                            [linear("MatMul", ["w", "x"], "h"), linear("MatMul", ["v", "r"], "y")]),
     "several on the left": ([4, 8, 5], {"w": [4, 12, 8], "v": [4, 6, 12]},
-                            [product("MatMul", ["w", "x"], "h"), product("MatMul", ["v", "r"], "y")]),
+                            [linear("MatMul", ["w", "x"], "h"), linear("MatMul", ["v", "r"], "y")]),
     "on the left of Gemm": ([8, 5], {"w": [12, 8], "c": [5], "v": [12, 6], "d": [6, 1]},
-                            [product("Gemm", ["w", "x", "c"], "h"), product("Gemm", ["v", "r", "d"], "y", transA=1)]),
+                            [linear("Gemm", ["w", "x", "c"], "h"), linear("Gemm", ["v", "r", "d"], "y", transA=1)]),
     "a bias that is a column": ([12, 8], {"w": [8, 12], "c": [12, 1], "v": [12, 6], "d": [1, 1]},
-                                [product("Gemm", ["x", "w", "c"], "h"), product("Gemm", ["r", "v", "d"], "y")]),
+                                [linear("Gemm", ["x", "w", "c"], "h"), linear("Gemm", ["r", "v", "d"], "y")]),
     "a bias that is a matrix": ([5, 8], {"w": [8, 12], "c": [5, 12], "v": [12, 6], "d": [1, 6]},
-                                [product("Gemm", ["x", "w", "c"], "h"), product("Gemm", ["r", "v", "d"], "y")]),
+                                [linear("Gemm", ["x", "w", "c"], "h"), linear("Gemm", ["r", "v", "d"], "y")]),
     "odd widths": ([5, 64], {"w": [64, 33], "v": [33, 7]},
-                   [product("MatMul", ["x", "w"], "h"), product("MatMul", ["r", "v"], "y")]),
+                   [linear("MatMul", ["x", "w"], "h"), linear("MatMul", ["r", "v"], "y")]),
 }
 RECIPES = ["int8", "u8s8", "uint8", "int8-per-tensor", "int16x8", "int8x4", "w8", "w4", "w2", "dynamic-int8", "mxint8"]
 
@@ -112,7 +112,7 @@ def test_weights_on_the_left_of_gemm_have_scales_for_their_rows(tool, tmp_path, 
 @pytest.mark.parametrize("recipe", ["mxfp4", "mxfp6", "bfp16", "int8", "w4"])
 def test_weights_on_the_left_of_a_vector(tool, tmp_path, recipe):
     rng = np.random.default_rng(5)
-    graph = helper.make_graph([helper.make_node("MatMul", ["w", "x"], ["y"], name="product")], "net",
+    graph = helper.make_graph([helper.make_node("MatMul", ["w", "x"], ["y"], name="matmul")], "net",
                               [helper.make_tensor_value_info("x", 1, [64])], [helper.make_tensor_value_info("y", 1, [32])],
                               [numpy_helper.from_array(rng.standard_normal((32, 64)).astype(np.float32), "w")])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), tmp_path / "net.onnx")

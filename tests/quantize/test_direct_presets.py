@@ -21,7 +21,7 @@ def matrix(tmp_path, rows=512, columns=256, seed=3):
     """A MatMul with weights so large that the scales hardly add to the size."""
     weight = np.random.default_rng(seed).standard_normal((rows, columns)).astype(np.float32)
     graph = helper.make_graph(
-        [helper.make_node("MatMul", ["x", "w"], ["y"], name="product")], "matrix",
+        [helper.make_node("MatMul", ["x", "w"], ["y"], name="matmul")], "matrix",
         [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["n", rows])],
         [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, ["n", columns])], [numpy_helper.from_array(weight, "w")])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "matrix.onnx")

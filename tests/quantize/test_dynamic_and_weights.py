@@ -45,9 +45,9 @@ def test_nnpa_multiplies_int8_with_per_tensor_scales(tool, files, how):
     types = {one.name: one.type.tensor_type.elem_type for one in model.graph.value_info}
     types |= {one.name: one.data_type for one in model.graph.initializer}
     sizes = {one.name: list(one.dims) for one in model.graph.initializer}
-    products = [node for node in model.graph.node if node.op_type == "MatMulInteger"]
-    assert len(products) == 2
-    for node in products:
+    matmuls = [node for node in model.graph.node if node.op_type == "MatMulInteger"]
+    assert len(matmuls) == 2
+    for node in matmuls:
         assert {types[name] for name in node.input if name} == {onnx.TensorProto.INT8}
         assert all(sizes.get(name, []) == [] for name in node.input[2:])
 
@@ -62,12 +62,12 @@ def test_dynamic_int8_has_the_real_values_of_uint8(tool, tmp_path, values):
                               [helper.make_tensor_value_info("x", 1, [2, 6])], [helper.make_tensor_value_info("y", 1, [2, 4])],
                               [onnx.numpy_helper.from_array(weight, "w")])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), tmp_path / "net.onnx")
-    for codes in ("int8", "uint8"):
-        (tmp_path / "recipe.yaml").write_text(f"global: {{weights: int8 sym, activations: {codes} asym dynamic}}")
+    for kind in ("int8", "uint8"):
+        (tmp_path / "recipe.yaml").write_text(f"global: {{weights: int8 sym, activations: {kind} asym dynamic}}")
         quantize(tool, tmp_path, "--recipe", tmp_path / "recipe.yaml")
         feeds = {"x": values.astype(np.float32)}
-        made[codes] = in_anybit(tmp_path / "net.q.onnx", feeds)[0]
-        np.testing.assert_allclose(in_onnxruntime(tmp_path / "net.q.onnx", feeds)[0], made[codes], rtol=1e-5, atol=1e-6)
+        made[kind] = in_anybit(tmp_path / "net.q.onnx", feeds)[0]
+        np.testing.assert_allclose(in_onnxruntime(tmp_path / "net.q.onnx", feeds)[0], made[kind], rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(made["int8"], made["uint8"], rtol=1e-5, atol=1e-6)
 
 

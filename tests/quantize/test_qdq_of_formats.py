@@ -95,13 +95,13 @@ def test_values_have_their_real_width_and_scales_are_float32(tool, tmp_path):
     constants = {one.name: one for one in model.graph.initializer}
     last = dequantizers(model)[-1]  # of 130 × 70, blocks of 32 along the first axis
     assert {one.name: one.i for one in last.attribute} == {"axis": 0, "block_size": 32}
-    codes, scales = (constants[name] for name in last.input)
-    assert list(codes.dims) == [130, 70] and len(codes.raw_data) == 130 * 70 / 2
+    quantized, scales = (constants[name] for name in last.input)
+    assert list(quantized.dims) == [130, 70] and len(quantized.raw_data) == 130 * 70 / 2
     assert list(scales.dims) == [5, 70] and type_name(scales) == "float"
     exponents = np.log2(numpy_helper.to_array(scales))
     np.testing.assert_array_equal(exponents, np.rint(exponents))
     told = {one["name"]: one["bytes_after"] for one in json.loads(done.stdout)["weights"]}
-    assert told["w4"] == len(codes.raw_data) + len(scales.raw_data)
+    assert told["w4"] == len(quantized.raw_data) + len(scales.raw_data)
 
 
 def test_only_weights_that_were_quantized_as_a_matrix_are_reshaped(tool, tmp_path):
@@ -178,10 +178,10 @@ def test_the_weights_are_dequantized_by_requantize(tool, tmp_path, recipe):
 
 
 def test_an_empty_blocked_axis_is_kept_by_requantize(tool, tmp_path):
-    constants = [helper.make_tensor("codes", TensorProto.INT8, [0, 4], b"", raw=True),
+    constants = [helper.make_tensor("quantized", TensorProto.INT8, [0, 4], b"", raw=True),
                  helper.make_tensor("scales", TensorProto.FLOAT, [0, 4], b"", raw=True),
                  numpy_helper.from_array(np.eye(4, dtype=np.float32), "v")]
-    nodes = [helper.make_node("DequantizeLinear", ["codes", "scales"], ["w"], axis=0, block_size=2),
+    nodes = [helper.make_node("DequantizeLinear", ["quantized", "scales"], ["w"], axis=0, block_size=2),
              helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node("MatMul", ["h", "v"], ["y"])]
     graph = helper.make_graph(nodes, "empty", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [3, 0])],
                               [helper.make_tensor_value_info("y", TensorProto.FLOAT, [3, 4])], constants)

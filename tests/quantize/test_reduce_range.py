@@ -10,7 +10,7 @@ INT16 = np.iinfo(np.int16)
 node = helper.make_node
 
 
-def saturating_product(data, weights):
+def saturating_matmul(data, weights):
     """uint8 [m, k] times int8 [k, n] as vpmaddubsw, vpmaddwd and vpaddd do it: the products of two neighbours are added in 16 bits."""
     if data.shape[1] % 2:
         data, weights = np.pad(data, ((0, 0), (0, 1))), np.pad(weights, ((0, 1), (0, 0)))
@@ -23,9 +23,9 @@ def matrices(model):
     held = {one.name: numpy_helper.to_array(one) for one in model.graph.initializer}
     makers = {name: one for one in model.graph.node for name in one.output}
 
-    def codes(value):  # through DequantizeLinear, and the Reshape to its own dimensions
+    def quantized(value):  # through DequantizeLinear, and the Reshape to its own dimensions
         maker = makers.get(value)
-        return codes(maker.input[0]) if maker is not None and maker.op_type in ("DequantizeLinear", "Reshape") else held.get(value)
+        return quantized(maker.input[0]) if maker is not None and maker.op_type in ("DequantizeLinear", "Reshape") else held.get(value)
 
     right = {"MatMul": 1, "Gemm": 1, "MatMulInteger": 1, "QLinearMatMul": 3, "QAttention": 1, "Conv": 1, "QLinearConv": 3}
     for one in model.graph.node:
@@ -35,7 +35,7 @@ def matrices(model):
         attributes = {each.name: helper.get_attribute_value(each) for each in one.attribute}
         inputs = [1, 2] if one.op_type == "DynamicQuantizeLSTM" else [right[one.op_type]] if one.op_type in right else []
         for name in (one.input[i] for i in inputs):
-            w = codes(name)
+            w = quantized(name)
             if w is None or w.dtype != np.int8:
                 continue
             if "Conv" in one.op_type:
@@ -60,7 +60,7 @@ def check_bound(path):
         for column in range(min(matrix.shape[1], 16)):  # all positive weights times 255, all negative ones, and random data
             w = matrix[:, column:column + 1]
             data = np.stack([255 * (w[:, 0] > 0), 255 * (w[:, 0] < 0), rng.integers(0, 256, len(w))]).astype(np.uint8)
-            np.testing.assert_array_equal(saturating_product(data, w), data.astype(np.int64) @ w.astype(np.int64), name)
+            np.testing.assert_array_equal(saturating_matmul(data, w), data.astype(np.int64) @ w.astype(np.int64), name)
     return len(names)
 
 
@@ -172,7 +172,7 @@ def test_without_the_bound_sums_saturate_and_the_report_says_so(tool, tmp_path):
     assert report["safe_without_vnni"] is False and report["saturating"] == ["w"]
     (_, w), = matrices(onnx.load(tmp_path / "net.q.onnx"))
     data = np.full((1, 64), 255, np.uint8)
-    assert (saturating_product(data, w) != data.astype(np.int32) @ w.astype(np.int32)).any()
+    assert (saturating_matmul(data, w) != data.astype(np.int32) @ w.astype(np.int32)).any()
     plain, optimised = (in_onnxruntime(tmp_path / "net.q.onnx", feeds, optimised=how)[0] for how in (False, True))
     assert (decibels(plain, optimised) < 50) == onnxruntime_saturates()  # without the bound, exactness is not guaranteed
     assert decibels(plain, in_anybit(tmp_path / "net.q.onnx", feeds)[0]) > 50

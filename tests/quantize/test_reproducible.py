@@ -65,18 +65,18 @@ except anybit.Error as error:
     assert "ANYBIT_CPU is 'sse'" in python_capped(build, "sse", text, DIGITS / "digits.onnx")
 
 
-def product_of(build, tmp_path, cap, a, b):
+def multiplied(build, tmp_path, cap, a, b):
     """a · b, in a process of its own."""
     model = helper.make_model(helper.make_graph(
-        [helper.make_node("MatMul", ["a", "b"], ["y"])], "product", [helper.make_tensor_value_info("a", TensorProto.FLOAT, a.shape)],
+        [helper.make_node("MatMul", ["a", "b"], ["y"])], "matmul", [helper.make_tensor_value_info("a", TensorProto.FLOAT, a.shape)],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)], [numpy_helper.from_array(b, "b")]),
         opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    onnx.save(model, tmp_path / "product.onnx")
+    onnx.save(model, tmp_path / "matmul.onnx")
     np.save(tmp_path / "a.npy", a)
     text = """import numpy, onnx, sys
 from support.executing import Executor
 numpy.save(sys.argv[3], Executor(onnx.load(sys.argv[1])).run({"a": numpy.load(sys.argv[2])})[0])"""
-    python_capped(build, cap, text, tmp_path / "product.onnx", tmp_path / "a.npy", tmp_path / "y.npy")
+    python_capped(build, cap, text, tmp_path / "matmul.onnx", tmp_path / "a.npy", tmp_path / "y.npy")
     return np.load(tmp_path / "y.npy")
 
 
@@ -88,9 +88,9 @@ def test_a_cap_affects_float_gemm(build, tmp_path):
     for k in range(50):
         plain = plain + a[:, k : k + 1] * b[k]
         fused = (fused + a[:, k : k + 1].astype(np.longdouble) * b[k]).astype(np.float32)
-    np.testing.assert_array_equal(product_of(build, tmp_path, "sse4", a, b), plain)
+    np.testing.assert_array_equal(multiplied(build, tmp_path, "sse4", a, b), plain)
     if cpu_has("fma") and cpu_has("avx2"):
-        np.testing.assert_array_equal(product_of(build, tmp_path, "avx2", a, b), fused)
+        np.testing.assert_array_equal(multiplied(build, tmp_path, "avx2", a, b), fused)
         assert (plain != fused).any()
 
 

@@ -137,7 +137,7 @@ def test_pass_through_and_clamping_operators_stay_in_float_if_a_rule_says_so(too
 def test_a_bias_add_is_not_fused_if_a_rule_leaves_it_in_float(tool, tmp_path):
     rng, helper = np.random.default_rng(3), onnx.helper
     held = {"w": rng.standard_normal((8, 8)), "b": rng.standard_normal(8), "v": rng.standard_normal((8, 8))}
-    nodes = [helper.make_node("MatMul", ["x", "w"], ["p"], name="product"),
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["p"], name="matmul"),
              helper.make_node("Add", ["p", "b"], ["s"], name="bias"),
              helper.make_node("MatMul", ["s", "v"], ["y"], name="last")]
     value = helper.make_tensor_value_info
@@ -214,7 +214,7 @@ def test_a_branch_that_no_sample_reached_stays_in_float_and_is_named(tool, tmp_p
     constants = [numpy_helper.from_array(rng.standard_normal((8, 8)).astype(np.float32), name) for name in ("wa", "wb")]
 
     def branch(name):
-        return helper.make_graph([helper.make_node("MatMul", ["x", f"w{name}"], [f"y{name}"], name=f"product_{name}")],
+        return helper.make_graph([helper.make_node("MatMul", ["x", f"w{name}"], [f"y{name}"], name=f"matmul_{name}")],
                                  name, [], [helper.make_tensor_value_info(f"y{name}", 1, [2, 8])])
 
     graph = helper.make_graph(
@@ -232,8 +232,8 @@ def test_a_branch_that_no_sample_reached_stays_in_float_and_is_named(tool, tmp_p
     assert any("'choice' (If), else_branch: no sample reached" in remark for remark in report["remarks"])
     assert {one["graph"].split(", ")[-1] for one in report["nodes"]} == {"", "then_branch", "else_branch"}
     told = {one["name"]: one for one in report["nodes"]}
-    assert told["product_a"]["outcome"] == "quantized" and told["product_b"]["outcome"] == "float"
-    assert "no sample" in told["product_b"]["reason"]
+    assert told["matmul_a"]["outcome"] == "quantized" and told["matmul_b"]["outcome"] == "float"
+    assert "no sample" in told["matmul_b"]["reason"]
     model = onnx.load(tmp_path / "net.q.onnx")
     branches = {one.name: one.g for node in model.graph.node if node.op_type == "If" for one in node.attribute}
     assert "QuantizeLinear" in [node.op_type for node in branches["then_branch"].node]

@@ -40,8 +40,8 @@ def in_onnxruntime(model, feeds, optimised=True):
     return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"]).run(None, feeds)
 
 
-def product(w):
-    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"], name="product")], "g",
+def matmul(w):
+    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"], name="matmul")], "g",
                               [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", w.shape[0]])],
                               [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", w.shape[1]])], [numpy_helper.from_array(w, "w")])
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
@@ -62,7 +62,7 @@ def scales_of(w, largest, granularity):
 def test_weights_in_any_small_float_may_have_scales(tool, name, granularity, tmp_path):
     rng = np.random.default_rng(SEED)
     w = (rng.standard_normal((20, 6)) * np.exp2(rng.integers(-6, 6, 6))).astype(np.float32)
-    model = quantized(tool, tmp_path, product(w), f"global: {{weights: {name} {granularity}}}")
+    model = quantized(tool, tmp_path, matmul(w), f"global: {{weights: {name} {granularity}}}")
     scale = scales_of(w, np.float64(ml_dtypes.finfo(FLOATS[name]).max), granularity)
     x = np.eye(20, dtype=np.float32)
     expected = nearest(w, scale, FLOATS[name])
@@ -77,7 +77,7 @@ def test_activations_in_8_bit_floats_have_calibrated_scales(tool, name, tmp_path
     rng = np.random.default_rng(SEED)
     w = rng.standard_normal((16, 4)).astype(np.float32)
     samples = [rng.standard_normal((3, 16)).astype(np.float32) for _ in range(4)]
-    model = quantized(tool, tmp_path, product(w), f"global: {{activations: {name} sym tensor minmax}}", samples)
+    model = quantized(tool, tmp_path, matmul(w), f"global: {{activations: {name} sym tensor minmax}}", samples)
     kind = FLOATS.get(name, ml_dtypes.float8_e5m2fnuz)
     scale = np.float32(np.abs(np.stack(samples)).max() / np.float64(ml_dtypes.finfo(kind).max))
     pair = next(node for node in model.graph.node if node.op_type == "QuantizeLinear")
@@ -108,7 +108,7 @@ def test_activations_in_integers_of_any_width_are_calibrated(tool, kind, bits, t
     rng = np.random.default_rng(SEED)
     w = rng.standard_normal((16, 4)).astype(np.float32)
     samples = [rng.uniform(-1, 3, (3, 16)).astype(np.float32) for _ in range(4)]
-    model = quantized(tool, tmp_path, product(w), f"global: {{activations: {kind}{bits} asym}}", samples)
+    model = quantized(tool, tmp_path, matmul(w), f"global: {{activations: {kind}{bits} asym}}", samples)
     all_of_them = np.stack(samples)
     low, high = min(0.0, float(all_of_them.min())), float(all_of_them.max())
     steps = 2 ** bits - 1
@@ -116,14 +116,14 @@ def test_activations_in_integers_of_any_width_are_calibrated(tool, kind, bits, t
     first = -(2 ** (bits - 1)) if kind == "int" else 0
     zero = np.rint(np.clip(first - np.float32(low) / scale, first, first + steps))
     x = (samples[0] * 1.5).astype(np.float32)
-    codes = np.clip(np.rint(x / scale) + zero, first, first + steps)
-    expected = (codes - zero).astype(np.float32) * scale @ w
+    integers = np.clip(np.rint(x / scale) + zero, first, first + steps)
+    expected = (integers - zero).astype(np.float32) * scale @ w
     np.testing.assert_allclose(Executor(model).run({"x": x})[0], expected, rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(in_onnxruntime(model, {"x": x}, optimised=False)[0], expected, rtol=1e-5, atol=1e-5)
 
 
 def test_a_scale_without_a_zero_point_is_never_asymmetric(tool, tmp_path):
-    onnx.save(product(np.ones((4, 4), np.float32)), tmp_path / "m.onnx")
+    onnx.save(matmul(np.ones((4, 4), np.float32)), tmp_path / "m.onnx")
     (tmp_path / "r.yaml").write_text("global: {activations: fp8_e4m3 asym minmax}")
     refused = run_tool(tool, "quantize", tmp_path / "m.onnx", "-o", tmp_path / "q.onnx", "--recipe", tmp_path / "r.yaml", code="error")
     assert "fp8_e4m3 has no zero point" in refused.stderr
@@ -158,7 +158,7 @@ def test_formats_that_onnx_lacks_have_calibrated_scales_too(tool, words, tmp_pat
     w = rng.standard_normal((16, 4)).astype(np.float32)
     samples = [rng.uniform(-2.9, 2.9, (3, 16)).astype(np.float32) for _ in range(4)]
     samples[1][0, 0] = 2.9  # in the middle of a binade: the rounding of the largest value does not matter
-    model = quantized(tool, tmp_path, product(w), f"global: {{activations: {words}}}", samples)
+    model = quantized(tool, tmp_path, matmul(w), f"global: {{activations: {words}}}", samples)
     x = (samples[0] * 1.5).astype(np.float32)
     expected = STATIC[words](float(np.abs(np.stack(samples)).max()))(x) @ w
     np.testing.assert_allclose(Executor(model).run({"x": x})[0], expected, rtol=1e-5, atol=1e-5)
@@ -181,7 +181,7 @@ def test_onnx_runtime_does_not_quantize_the_weights(tool, weights, data, tmp_pat
 
 
 def test_a_format_without_a_scale_is_not_calibrated(tool, tmp_path):
-    onnx.save(product(np.ones((4, 4), np.float32)), tmp_path / "m.onnx")
+    onnx.save(matmul(np.ones((4, 4), np.float32)), tmp_path / "m.onnx")
     np.savez(tmp_path / "0.npz", x=np.ones((1, 4), np.float32))
     (tmp_path / "r.yaml").write_text("global: {activations: binary minmax}")
     refused = run_tool(tool, "quantize", tmp_path / "m.onnx", "-o", tmp_path / "q.onnx", "--recipe", tmp_path / "r.yaml", "--calib",

@@ -64,7 +64,7 @@ def test_the_file_is_the_same_for_any_number_of_threads(tool, tmp_path):
         assert files[0] == files[1] == files[2]
 
 
-def test_presets_keep_sums_and_a_file_can_turn_it_off(tool, tmp_path):
+def test_presets_round_sum_preserving_and_a_file_can_turn_it_off(tool, tmp_path):
     samples(tmp_path / "samples", shape=(1, CHANNELS, SIDE, SIDE))
     for recipe in ("int8", "dynamic-int8", "mxint8", "bfp16-weights", "w8", "w4", "bfloat16", "w16", "binary"):
         (tmp_path / "off.yaml").write_text(f"global: {recipe}\ntype: {{Conv: {{refine: none}}, MatMul: {{refine: none}}}}")

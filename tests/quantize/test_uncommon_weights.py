@@ -154,7 +154,7 @@ def test_weights_at_the_end_of_float32_stay_finite(tool, tmp_path, recipe):
 
 
 def test_a_rule_for_gemm_is_not_for_a_matmul_with_a_bias(tool, tmp_path):
-    nodes = [helper.make_node("MatMul", ["x", "w"], ["h"], name="product"), helper.make_node("Add", ["h", "b"], ["y"], name="bias")]
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["h"], name="matmul"), helper.make_node("Add", ["h", "b"], ["y"], name="bias")]
     model = save(tmp_path / "net.onnx", nodes, [("x", [4, 64])], [("y", [4, 64])], {"w": normal(64, 64), "b": normal(64)})
     for rule, to in (("type: {Gemm: {weights: int4 sym channel}}", "int8 sym channel"), ("type: {MatMul: {weights: int4 sym channel}}", "int4 sym channel"),
                      ("type: {linear: {weights: int4 sym channel}}", "int4 sym channel")):

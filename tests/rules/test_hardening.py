@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def products(build):
+def built_files(build):
     """Program, library, generators, and the Python module if it was built."""
     files = [build / "bin" / "anybit", (build / "lib" / "libanybit.so").resolve(),
              *sorted((build / "lib" / "anybit" / "codegen").glob("lib*-gen.so")),
@@ -22,13 +22,13 @@ def read(file, *options):
 
 
 def test_symbols_are_bound_at_start_and_then_read_only(build):
-    for file in products(build):
+    for file in built_files(build):
         assert "GNU_RELRO" in read(file, "-l"), file
         assert re.search(r"FLAGS_1.*\bNOW\b", read(file, "-d")), file
 
 
 def test_no_stack_is_executable_and_no_segment_is_writable_code(build):
-    for file in products(build):
+    for file in built_files(build):
         segments = re.findall(r"^\s+(\w+)(?:\s+0x[0-9a-f]+){5}\s+([RWE ]{3})", read(file, "-l"), re.MULTILINE)
         kinds = dict(segments)
         assert kinds["GNU_STACK"].strip() == "RW", file
@@ -41,7 +41,7 @@ def test_the_program_is_position_independent(build):
 
 
 def test_libraries_are_not_searched_in_the_current_folder(build):
-    for file in products(build):
+    for file in built_files(build):
         if file.name.startswith("_anybit"):  # has the path of the build folder; in a wheel, only $ORIGIN
             continue
         for paths in re.findall(r"\((?:RPATH|RUNPATH)\).*\[(.*)\]", read(file, "-d")):
@@ -52,7 +52,7 @@ def test_return_addresses_are_guarded(build):
     """The ELF note declares shadow stacks."""
     if platform.machine() != "x86_64":
         return
-    for file in products(build):
+    for file in built_files(build):
         assert re.search(r"x86 feature:.*SHSTK", read(file, "-n")), file
 
 
@@ -63,7 +63,7 @@ def is_sanitized(build):
 def test_stacks_copies_and_indices_are_checked(build):
     if is_sanitized(build):
         return  # sanitizers have their own checks
-    for file in products(build):
+    for file in built_files(build):
         assert "__stack_chk_fail" in read(file, "--dyn-syms"), file
     symbols = read((build / "lib" / "libanybit.so").resolve(), "--dyn-syms")
     assert "__memcpy_chk" in symbols and "_ZSt21__glibcxx_assert_fail" in symbols

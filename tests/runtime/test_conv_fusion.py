@@ -147,6 +147,6 @@ def test_dynamic_quantization_of_a_convolution_output_matches_its_values(channel
     model = model_of(nodes, [("x", TensorProto.FLOAT, x.shape)],
                      [("c", TensorProto.FLOAT), ("q", TensorProto.UINT8), ("s", TensorProto.FLOAT), ("z", TensorProto.UINT8)],
                      {"w0": w, "b": np.full(channels, 30, np.float32)})
-    numbers, codes, scale, zero = Executor(model).run([x])
+    numbers, quantized, scale, zero = Executor(model).run([x])
     assert zero == 0 and scale == np.float32(numbers.max() / np.float32(255))
-    np.testing.assert_array_equal(codes, np.rint(numbers / scale).astype(np.uint8))
+    np.testing.assert_array_equal(quantized, np.rint(numbers / scale).astype(np.uint8))

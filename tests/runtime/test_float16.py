@@ -6,8 +6,8 @@ from onnx import TensorProto, helper, numpy_helper
 from support.executing import Executor
 
 SEED = 20261117
-HALVES = {TensorProto.FLOAT16: np.float16, TensorProto.BFLOAT16: ml_dtypes.bfloat16}
-SMALL = {TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E5M2, TensorProto.FLOAT8E4M3FNUZ, TensorProto.FLOAT8E5M2FNUZ} | set(HALVES)
+FLOATS_OF_16_BITS = {TensorProto.FLOAT16: np.float16, TensorProto.BFLOAT16: ml_dtypes.bfloat16}
+SMALL = {TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E5M2, TensorProto.FLOAT8E4M3FNUZ, TensorProto.FLOAT8E5M2FNUZ} | set(FLOATS_OF_16_BITS)
 
 
 def cast(source, result, kind):
@@ -30,11 +30,11 @@ def check_bits(model, feeds, steps):
         np.testing.assert_array_equal(got, wanted)
 
 
-@pytest.mark.parametrize("kind", HALVES)
+@pytest.mark.parametrize("kind", FLOATS_OF_16_BITS)
 def test_linear_operators_that_share_a_cast_are_computed_in_float32(kind):
     rng = np.random.default_rng(SEED)
     x = rng.standard_normal((3, 20)).astype(np.float32)
-    constants = {f"w{i}": rng.standard_normal((20, 5)).astype(HALVES[kind]) for i in range(3)}
+    constants = {f"w{i}": rng.standard_normal((20, 5)).astype(FLOATS_OF_16_BITS[kind]) for i in range(3)}
     nodes = [cast("x", "h", kind)]
     for i in range(3):
         nodes += [helper.make_node("MatMul", ["h", f"w{i}"], [f"p{i}"]), cast(f"p{i}", f"y{i}", TensorProto.FLOAT)]
@@ -81,6 +81,6 @@ def test_a_cast_through_a_small_float_is_one_pass(kind, saturate):
     rng = np.random.default_rng(SEED)
     x = rng.integers(0, 2**32, 3000, dtype=np.uint32).view(np.float32)
     x[:8] = [0, -0.0, np.inf, -np.inf, np.nan, 1e-45, 3e38, -65520]
-    about = {} if kind in HALVES else {"saturate": saturate}
+    about = {} if kind in FLOATS_OF_16_BITS else {"saturate": saturate}
     nodes = [helper.make_node("Cast", ["x"], ["h"], to=kind, **about), cast("h", "y", TensorProto.FLOAT)]
     check_bits(model_of(nodes, {"x": x}, {"y": TensorProto.FLOAT}), {"x": x}, ["CastThrough"])

@@ -130,7 +130,7 @@ def test_fused_gemm_activates():
 BYTES = list(itertools.product((np.uint8, np.int8), repeat=2))
 
 
-def codes(random, kind, *shape):
+def random_integers(random, kind, *shape):
     info = np.iinfo(kind)
     return random.integers(info.min, info.max + 1, shape).astype(kind)
 
@@ -144,10 +144,10 @@ def exact(a, b, a_zero=0, b_zero=0):
 def test_matmul_integer_is_exact(a_kind, b_kind):
     random = np.random.default_rng(SEED)
     for a_shape, b_shape in (((5, 7), (7, 18)), ((2, 9, 31), (31, 20)), ((2, 3, 4), (2, 4, 5)), ((1, 300), (300, 33)), ((6,), (6, 3))):
-        a, b = codes(random, a_kind, *a_shape), codes(random, b_kind, *b_shape)
-        cases = [(None, None), (codes(random, a_kind), codes(random, b_kind)), (None, codes(random, b_kind, b_shape[-1]))]
+        a, b = random_integers(random, a_kind, *a_shape), random_integers(random, b_kind, *b_shape)
+        cases = [(None, None), (random_integers(random, a_kind), random_integers(random, b_kind)), (None, random_integers(random, b_kind, b_shape[-1]))]
         if len(a_shape) == 2:
-            cases.append((codes(random, a_kind, a_shape[0]), codes(random, b_kind, b_shape[-1])))
+            cases.append((random_integers(random, a_kind, a_shape[0]), random_integers(random, b_kind, b_shape[-1])))
         for a_zero, b_zero in cases:
             row_zero = 0 if a_zero is None else a_zero[:, None] if a_zero.ndim else a_zero
             wanted = exact(a, b, row_zero, 0 if b_zero is None else b_zero)
@@ -182,12 +182,12 @@ def test_qlinear_matmul_rounds_once(a_kind, b_kind):
     scale = lambda *shape: random.uniform(0.001, 0.02, shape).astype(np.float32)
     for a_shape, b_shape in (((5, 7), (7, 18)), ((2, 9, 31), (31, 20)), ((2, 3, 4), (2, 4, 5)), ((1, 200), (200, 33))):
         for by_row, by_column in ((0, 0), (0, 1), (1, 1)):
-            a, b = codes(random, a_kind, *a_shape), codes(random, b_kind, *b_shape)
+            a, b = random_integers(random, a_kind, *a_shape), random_integers(random, b_kind, *b_shape)
             rows, columns = ((a_shape[-2],) if by_row else ()), ((b_shape[-1],) if by_column else ())
             if by_row and len(a_shape) > 2:
                 continue
             a_scale, b_scale, y_scale = scale(*rows), scale(*columns), np.float32(0.05)
-            a_zero, b_zero, y_zero = codes(random, a_kind, *rows), codes(random, b_kind, *columns), codes(random, a_kind)
+            a_zero, b_zero, y_zero = random_integers(random, a_kind, *rows), random_integers(random, b_kind, *columns), random_integers(random, a_kind)
             column = lambda x: x[:, None] if x.ndim else x
             m = (column(a_scale).astype(np.float64) * b_scale.astype(np.float64) / np.float64(y_scale)).astype(np.float32)
             wanted = requantized(exact(a, b, column(a_zero), b_zero), m, y_zero, a_kind)
@@ -198,18 +198,18 @@ def test_qlinear_matmul_rounds_once(a_kind, b_kind):
 
 def test_qgemm_is_within_a_step_of_onnx_runtime():
     random = np.random.default_rng(SEED)
-    for ta, tb, by_column, result in itertools.product((0, 1), (0, 1), (0, 1), ("codes", "floats")):
+    for ta, tb, by_column, result in itertools.product((0, 1), (0, 1), (0, 1), ("integers", "floats")):
         a = random.integers(0, 128, (7, 4) if ta else (4, 7)).astype(np.uint8)
         b = random.integers(-60, 60, (19, 7) if tb else (7, 19)).astype(np.int8)
         c = random.integers(-900, 900, (19,)).astype(np.int32)
         columns = (19,) if by_column else ()
         b_scale = random.uniform(0.01, 0.02, columns).astype(np.float32)
         inputs = [a, np.float32(0.02), np.uint8(30), b, b_scale, np.zeros(columns, np.int8), c]
-        if result == "codes":
+        if result == "integers":
             inputs += [np.float32(0.05), np.uint8(120)]
         attributes = {"transA": ta, "transB": tb, "alpha": 1.5, "domain": "com.microsoft"}
         got, wanted = ours("QGemm", inputs, (3, 4, 5, 6), **attributes), theirs("QGemm", inputs, (3, 4, 5, 6), **attributes)
-        if result == "codes":
+        if result == "integers":
             assert got.dtype == np.uint8 and np.abs(got.astype(int) - wanted.astype(int)).max() <= 1
         else:
             close(got, wanted)
@@ -242,8 +242,8 @@ def test_matmul_integer_to_float_agrees_with_onnx_runtime():
             close(got, theirs("MatMulIntegerToFloat", inputs, (1, 3, 5), domain="com.microsoft"))
 
 
-def packed_codes(values, bits):
-    """Unpacks […, count] codes, low bits first."""
+def packed_bits(values, bits):
+    """Packs integers […, count], the lowest bits first."""
     per_byte = 8 // bits
     padded = np.concatenate([values, np.zeros((*values.shape[:-1], -values.shape[-1] % per_byte), np.uint8)], -1)
     groups = padded.reshape(*padded.shape[:-1], -1, per_byte)
@@ -254,22 +254,22 @@ def packed_codes(values, bits):
 def test_matmul_n_bits_decodes_blocks(bits):
     random = np.random.default_rng(SEED)
     for (m, k, n), block, zeros, kind in itertools.product(((1, 64, 5), (3, 100, 17), (40, 256, 33)), (16, 32, 128),
-                                                        ("none", "codes", "floats"), (np.float32, np.float16)):
+                                                        ("none", "integers", "floats"), (np.float32, np.float16)):
         blocks = -(-k // block)
         values = random.integers(0, 1 << bits, (n, blocks * block)).astype(np.uint8)
         scales = random.uniform(0.01, 0.1, (n, blocks)).astype(kind)
-        zero_codes = random.integers(0, 1 << bits, (n, blocks)).astype(np.uint8)
-        zero = {"none": np.full((n, blocks), 1 << (bits - 1)), "codes": zero_codes, "floats": zero_codes + 0.5}[zeros]
-        given = {"none": None, "codes": packed_codes(zero_codes, bits), "floats": zero.astype(kind)}[zeros]
+        zero_integers = random.integers(0, 1 << bits, (n, blocks)).astype(np.uint8)
+        zero = {"none": np.full((n, blocks), 1 << (bits - 1)), "integers": zero_integers, "floats": zero_integers + 0.5}[zeros]
+        given = {"none": None, "integers": packed_bits(zero_integers, bits), "floats": zero.astype(kind)}[zeros]
         each = lambda x: np.repeat(x.astype(np.float64), block, 1)
         weight = ((values - each(zero)) * each(scales))[:, :k]
         a, bias = random.normal(size=(m, k)).astype(kind), random.normal(size=n).astype(kind)
-        inputs = [a, packed_codes(values, bits).reshape(n, blocks, -1), scales, given, None, bias]
+        inputs = [a, packed_bits(values, bits).reshape(n, blocks, -1), scales, given, None, bias]
         wanted = (a.astype(np.float64) @ weight.T + bias.astype(np.float64)).astype(kind)
         attributes = {"K": k, "N": n, "bits": bits, "block_size": block, "domain": "com.microsoft"}
         constants = (1, 2, 3, 5) if m != 3 else ()
         close(ours("MatMulNBits", inputs, constants, **attributes), wanted, 2e-3 if kind == np.float16 else 1e-5)
-        if bits == 4 and zeros == "codes" and kind == np.float32:
+        if bits == 4 and zeros == "integers" and kind == np.float32:
             close(ours("MatMulNBits", inputs, constants, **attributes), theirs("MatMulNBits", inputs, (1, 2, 3, 5), **attributes), 1e-4)
 
 
@@ -279,7 +279,7 @@ def test_matmul_n_bits_supports_g_idx_and_rejects_invalid_ones():
     groups = random.integers(0, 2, 64).astype(np.int32)
     a = random.normal(size=(2, 64)).astype(np.float32)
     attributes = {"K": 64, "N": 5, "bits": 4, "block_size": 32, "domain": "com.microsoft"}
-    inputs = [a, packed_codes(values, 4).reshape(5, 2, 16), scales, None, groups]
+    inputs = [a, packed_bits(values, 4).reshape(5, 2, 16), scales, None, groups]
     close(ours("MatMulNBits", inputs, (1, 2, 4), **attributes), a @ ((values - 8.0) * scales[:, groups]).T.astype(np.float32))
     inputs[4] = np.full(64, 2, np.int32)
     with pytest.raises(ExecutorError, match="g_idx"):

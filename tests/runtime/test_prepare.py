@@ -161,12 +161,12 @@ def test_normalization_is_folded_into_a_transposed_convolution_with_groups():
     assert operators(after) == ["ConvTranspose"]
 
 
-@pytest.mark.parametrize("product", ["Gemm<transB = 1>(x, t, c)", "Gemm<beta = 0.5>(x, w, c)", "Gemm(x, w)", "MatMul(x, w)"])
-def test_normalization_is_folded_into_a_matmul(product):
+@pytest.mark.parametrize("matmul", ["Gemm<transB = 1>(x, t, c)", "Gemm<beta = 0.5>(x, w, c)", "Gemm(x, w)", "MatMul(x, w)"])
+def test_normalization_is_folded_into_a_matmul(matmul):
     w = values(4, 6)
     model = parsed(f"""<ir_version: 8, opset_import: ["" : 17]>
       main (float[n, 4] x) => (float[n, 6] y) {{
-        g = {product}
+        g = {matmul}
         y = BatchNormalization(g, s, b, m, v)
       }}""", w=w, t=w.T.copy(), c=values(6, seed=9), **norm(6))
     after, _ = same_after(model, {"x": values(3, 4)})

@@ -50,8 +50,8 @@ class Maker:
         self.add(self.rng.choice(["Mul", "Add", "Sub"]), self.rng.sample(pair, 2), s)
 
     def matmul_add(self, x, s):
-        product = self.add("MatMul", [x, self.constant(self.values(s[1], 5))], (s[0], 5))
-        self.add("Add", self.rng.sample([product, self.constant(self.values(5))], 2), (s[0], 5))
+        matmul = self.add("MatMul", [x, self.constant(self.values(s[1], 5))], (s[0], 5))
+        self.add("Add", self.rng.sample([matmul, self.constant(self.values(5))], 2), (s[0], 5))
 
     def gemm(self, x, s):
         self.add("Gemm", [x, self.constant(self.values(4, s[1])), self.constant(self.values(4))], (s[0], 4), transB=1,
@@ -101,13 +101,13 @@ class Maker:
         self.add("If", [self.constant(np.array(self.rng.random() < 0.5))], s, **bodies)
 
     def model(self):
-        pictures, matrices = [self.conv, self.conv_transpose, self.by_channel], [self.matmul_add, self.gemm]
+        convolutions, matrices = [self.conv, self.conv_transpose, self.by_channel], [self.matmul_add, self.gemm]
         anything = [self.norm, self.nothing, self.number, self.computed_number, self.transpose, self.flatten, self.residual,
                     self.silu, self.branch]
         for _ in range(self.rng.randint(3, 14)):
             x = self.rng.choice(list(self.shapes)[-4:])
             s = self.shapes[x]
-            self.rng.choice(anything + (pictures * 2 if len(s) == 4 else matrices * 3))(x, s)
+            self.rng.choice(anything + (convolutions * 2 if len(s) == 4 else matrices * 3))(x, s)
         names = [name for name in self.shapes if name != "x"]
         outputs = {*self.rng.sample(names, min(len(names), 2)), names[-1]} if names else {"x"}
         port = lambda name, dims: helper.make_tensor_value_info(name, 1, dims)

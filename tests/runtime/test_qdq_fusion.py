@@ -42,17 +42,17 @@ class Graph:
     def weight(self, shape, axis=None):
         """Constant weights; one scale per index of `axis`, if given."""
         most = RANGES[self.weight_kind][1]
-        codes = self.constant(self.rng.integers(-most, most + 1, shape).astype(self.weight_kind))
+        quantized = self.constant(self.rng.integers(-most, most + 1, shape).astype(self.weight_kind))
         count = () if axis is None else (shape[axis],)
         self.weight_scale = (self.rng.uniform(0.1, 1, count) / most).astype(np.float32)
         extra = {} if axis is None else {"axis": axis}
         zeros = self.constant(np.zeros(count, self.weight_kind))
-        return self.add("DequantizeLinear", [codes, self.constant(self.weight_scale), zeros], **extra)
+        return self.add("DequantizeLinear", [quantized, self.constant(self.weight_scale), zeros], **extra)
 
     def bias(self, count, input_scale):
         scale = np.broadcast_to(np.float32(input_scale) * self.weight_scale, (count,)).astype(np.float32)
-        codes = self.constant(self.rng.integers(-2000, 2000, count).astype(np.int32))
-        return self.add("DequantizeLinear", [codes, self.constant(scale), self.constant(np.zeros(count, np.int32))], axis=0)
+        quantized = self.constant(self.rng.integers(-2000, 2000, count).astype(np.int32))
+        return self.add("DequantizeLinear", [quantized, self.constant(scale), self.constant(np.zeros(count, np.int32))], axis=0)
 
     def add(self, op, inputs, **attributes):
         name = f"v{len(self.nodes)}"
@@ -264,8 +264,8 @@ def test_a_dip_between_two_int16_values_is_not_lost(function):
     """The range of sums may be so large that one int16 step is wider than the activation's dip below zero."""
     g = Graph(np.random.default_rng(1), np.int8)
     x = g.activation((64, 300), g.parameters(4.0, 0))
-    codes = g.rng.integers(-127, 128, (300, 16)).astype(np.int8)
-    w = g.add("DequantizeLinear", [g.constant(codes), g.constant(np.float32(4 / 127)), g.constant(np.int8(0))])
+    quantized = g.rng.integers(-127, 128, (300, 16)).astype(np.int8)
+    w = g.add("DequantizeLinear", [g.constant(quantized), g.constant(np.float32(4 / 127)), g.constant(np.int8(0))])
     g.feeds["x0"] = g.rng.integers(-2, 3, (64, 300)).astype(np.int8)
     y = g.add(function, [g.add("MatMul", [x, w])])
     model = g.model(y, g.parameters(0.4 / 255, 127))
@@ -325,9 +325,9 @@ def with_weights_in(model, number, low, high):
         for name in (node.input[0], node.input[2]):
             if tensors[name].data_type != TensorProto.INT8:
                 continue
-            codes = numpy_helper.to_array(tensors[name])
-            codes = np.full(codes.shape, (low + high) // 2) if name == node.input[2] else codes.astype(int) % (high - low + 1) + low
-            tensors[name].CopyFrom(helper.make_tensor(name, number, codes.shape, codes.flatten()))
+            quantized = numpy_helper.to_array(tensors[name])
+            quantized = np.full(quantized.shape, (low + high) // 2) if name == node.input[2] else quantized.astype(int) % (high - low + 1) + low
+            tensors[name].CopyFrom(helper.make_tensor(name, number, quantized.shape, quantized.flatten()))
     model.opset_import[0].version = 25  # the first with 2 bits
     return model
 
@@ -360,8 +360,8 @@ def test_sums_of_16_bits_are_exact_and_requantized_as_documented(op, depth, weig
     x = g.activation(shape, g.parameters(scale=0.001, zero=zero))
     g.feeds["x0"][0] = -32768
     w = g.weight({"Gemm": (count, depth), "Conv": (count, depth, 1, 1), "depthwise": (count, 1, depth, 1)}[op], 0)
-    codes = g.constants[g.nodes[-1].input[0]]
-    codes[0] = -RANGES[weight_kind][1]
+    quantized = g.constants[g.nodes[-1].input[0]]
+    quantized[0] = -RANGES[weight_kind][1]
     b = g.bias(count, 0.001)
     bias = g.constants[g.nodes[-1].input[0]]
     attributes = {"transB": 1} if op == "Gemm" else {"group": count if op == "depthwise" else 1}
@@ -369,7 +369,7 @@ def test_sums_of_16_bits_are_exact_and_requantized_as_documented(op, depth, weig
     scale = np.float32(g.weight_scale.max() * 0.001 * 65536 * RANGES[weight_kind][1] * depth / 60000)
     model = g.model(y, g.parameters(scale=scale, zero=7))
     numbers = g.feeds["x0"].astype(np.int64).reshape(2, -1, depth) - zero
-    sums = (numbers * codes.reshape(count, depth).astype(np.int64)).sum(-1) + bias
+    sums = (numbers * quantized.reshape(count, depth).astype(np.int64)).sum(-1) + bias
     factor = (np.float64(np.float32(0.001)) * g.weight_scale.astype(np.float64) / scale).astype(np.float32)
     wanted = np.clip(np.rint(sums.astype(np.float32) * factor) + 7, -32768, 32767)
     fused = Executor(model)

@@ -102,8 +102,8 @@ def quantized_case(inputs, by_column=False, kind=np.int8):
         scale = (np.abs(w).max(axes) / 63).astype(np.float32)  # 7 bits: ONNX Runtime saturates beyond
         zero = np.full(scale.shape, 64 if kind == np.uint8 else 0, kind)
         spread = scale[:, None] if by_column else scale[:, None, None]
-        codes = np.clip(np.rint(w / spread) + int(zero.flat[0]), np.iinfo(kind).min, np.iinfo(kind).max)
-        inputs[weight] = np.ascontiguousarray(codes.astype(kind))
+        quantized = np.clip(np.rint(w / spread) + int(zero.flat[0]), np.iinfo(kind).min, np.iinfo(kind).max)
+        inputs[weight] = np.ascontiguousarray(quantized.astype(kind))
         while len(inputs) < 8:
             inputs.append(None)
         inputs += [scale, zero]

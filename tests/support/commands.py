@@ -75,7 +75,7 @@ class Folder:
         return subprocess.run([*before, *self.words], cwd=self.path, env=os.environ | environment, capture_output=True, text=True,
                               timeout=600)
 
-    def is_whole(self, name, new):
+    def is_intact(self, name, new):
         text = (self.path / name).read_bytes()
         if text == OLD or name not in TIMED:
             return text == (self.new[name] if new else text) and text in (OLD, self.new[name])
@@ -94,4 +94,4 @@ class Folder:
             extra = {name for name in extra if not name.startswith(".anybit-")}
         assert not extra, (about, extra)
         for name in self.outputs:
-            assert self.is_whole(name, new), (about, name)
+            assert self.is_intact(name, new), (about, name)

@@ -9,7 +9,7 @@ import pathlib
 import numpy as np
 
 LIBRARY = ctypes.CDLL(str((pathlib.Path(os.environ.get("ANYBIT_BUILD", "build/release")) / "lib" / "libimage_library.so").resolve()))
-CODES = {5: "malformed", 7: "unsupported", 8: "limit_exceeded"}
+ERRORS = {5: "malformed", 7: "unsupported", 8: "limit_exceeded"}
 
 
 class ImageError(Exception):
@@ -17,7 +17,7 @@ class ImageError(Exception):
 
     def __init__(self, code, message):
         super().__init__(message)
-        self.code = CODES.get(code, str(code))
+        self.code = ERRORS.get(code, str(code))
 
 
 def _checked(call, *arguments):

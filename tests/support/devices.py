@@ -48,7 +48,7 @@ def run(*words, code=0, **environment) -> str:
     return done.stdout if code == 0 else done.stderr
 
 
-def pictures(path: Path, count=100) -> Path:
+def image_data(path: Path, count=100) -> Path:
     """Test images as raw floats, normalized for the network."""
     pixels = np.load(DIGITS / "test_images.npy")[:count].astype(np.float32)
     ((pixels / np.float32(255) - np.float32(0.1307)) / np.float32(0.3081)).tofile(path)

@@ -138,7 +138,7 @@ def model_of(nodes, inputs, constants, outputs=("y",)):
     return helper.make_model(graph, opset_imports=opsets, ir_version=10)
 
 
-def codes(random, kind, shape=()):
+def random_integers(random, kind, shape=()):
     info = np.iinfo(kind)
     return random.integers(info.min, info.max + 1, shape).astype(kind)
 

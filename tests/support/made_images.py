@@ -207,8 +207,8 @@ def scans_of_jpeg(components):
     frame, scan = data.index(b"\xff\xc0"), data.index(b"\xff\xda")
     sizes = data[frame + 5:frame + 9]
     three = b"\xff\xc0" + struct.pack(">HB", 17, 8) + sizes + b"\x03" + b"".join(bytes([c, 0x11, 0]) for c in (1, 2, 3))
-    coded = data[scan + 10:-2]
-    scans = b"".join(b"\xff\xda" + bytes([0, 8, 1, c, 0, 0, 63, 0]) + coded for c in components)
+    compressed = data[scan + 10:-2]
+    scans = b"".join(b"\xff\xda" + bytes([0, 8, 1, c, 0, 0, 63, 0]) + compressed for c in components)
     return data[:frame] + three + data[frame + 13:scan] + scans + b"\xff\xd9"
 
 

@@ -18,10 +18,10 @@ def model_of(nodes, inputs, outputs, constants=(), opset=17):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)
 
 
-def product(rows="N", seed=0):
+def matmul(rows="N", seed=0):
     """One MatMul of [rows, 8] with constant weights."""
     weights = np.random.default_rng(seed).standard_normal((8, 4)).astype(np.float32)
-    return model_of([helper.make_node("MatMul", ["x", "w"], ["y"], name="product")], [("x", [rows, 8])],
+    return model_of([helper.make_node("MatMul", ["x", "w"], ["y"], name="matmul")], [("x", [rows, 8])],
                     [("y", [rows, 4])], [("w", weights)])
 
 

@@ -52,16 +52,16 @@ def long_model(path, nodes):
         made.append(helper.make_node(op, list(inputs), [f"v{len(made)}"], name=f"node{len(made)}/{op}"))
         return made[-1].output[0]
 
-    def product(x):
+    def linear(x):
         values = (rng.standard_normal((8, 8)) * 0.3).astype(np.float32)
         weights.append(numpy_helper.from_array(values, f"w{len(weights)}"))
         return node("MatMul", x, weights[-1].name)
 
     x = "x"
     while len(made) < nodes - 1:
-        x = node("Tanh", node("Add", node("Add", node("Relu", product(x)), node("Tanh", product(x))),
+        x = node("Tanh", node("Add", node("Add", node("Relu", linear(x)), node("Tanh", linear(x))),
                               node("Mul", node("Sigmoid", x), "mask")))
-    y = product(x)
+    y = linear(x)
     shape = [2, 8]
     graph = helper.make_graph(made, "long", [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in ("x", "mask")],
                               [helper.make_tensor_value_info(y, TensorProto.FLOAT, shape)], weights)

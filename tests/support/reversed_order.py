@@ -11,17 +11,17 @@ def turned_round(path):
     makers = {name: node for node in model.graph.node for name in node.output}
     nodes = []
     for node in model.graph.node:
-        codes, weights = (makers.get(name) for name in node.input[:2]) if node.op_type == "Conv" else (None, None)
+        quantized, weights = (makers.get(name) for name in node.input[:2]) if node.op_type == "Conv" else (None, None)
         groups = next((attribute.i for attribute in node.attribute if attribute.name == "group"), 1)
-        if groups == 1 and weights is not None and codes is not None and codes.op_type == "DequantizeLinear":
+        if groups == 1 and weights is not None and quantized is not None and quantized.op_type == "DequantizeLinear":
             tensor = constants[weights.input[0]]
             values = numpy_helper.to_array(tensor)[:, ::-1]
             tensor.CopyFrom(numpy_helper.from_array(np.ascontiguousarray(values), tensor.name))
             stem = f"turned_{len(nodes)}"
             order = np.arange(values.shape[1], dtype=np.int64)[::-1]
             model.graph.initializer.append(numpy_helper.from_array(order.copy(), stem + "_order"))
-            nodes.append(helper.make_node("Gather", [codes.input[0], stem + "_order"], [stem + "_codes"], axis=1))
-            nodes.append(helper.make_node("DequantizeLinear", [stem + "_codes", *codes.input[1:]], [stem]))
+            nodes.append(helper.make_node("Gather", [quantized.input[0], stem + "_order"], [stem + "_quantized"], axis=1))
+            nodes.append(helper.make_node("DequantizeLinear", [stem + "_quantized", *quantized.input[1:]], [stem]))
             node.input[0] = stem
         nodes.append(node)
     del model.graph.node[:]

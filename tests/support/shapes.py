@@ -173,7 +173,7 @@ def shape_chain(n):
     return model(chain(n // 2, make), [value("x", ("batch", WIDTH))], [value("y", ("batch", WIDTH))])
 
 
-def quantized_moves(n):
+def quantized_pass_through(n):
     """Pass-through operators between Q and DQ, all with the same scale and zero point; a Sum reads the scale n times."""
     def make(i, a, b):
         return [helper.make_node("DequantizeLinear", [a if i else "q", "s", "z"], [f"d{i}"]),
@@ -186,7 +186,7 @@ def quantized_moves(n):
     return model(nodes, constants=[constant("s", np.float32(0.1)), constant("z", np.int8(0))])
 
 
-def untold_codes(n):
+def untyped_integers(n):
     """A chain of pass-through operators on quantized values; each value also has a DequantizeLinear without zero point, which would
     give its type."""
     k = n // 2 * 2
@@ -235,7 +235,7 @@ def shared_half(n):
                  constants=[constant("w", np.eye(WIDTH, dtype=np.float16))])
 
 
-def product_fan(n):
+def matmul_fan(n):
     """GEMMs of the same input and the same weight."""
     nodes = [helper.make_node("Gemm", ["x", "w", "b"], [f"h{i}"]) for i in range(n)]
     return model(nodes + [helper.make_node("Sum", [f"h{i}" for i in range(n)], ["y"])],
@@ -292,8 +292,8 @@ def loop_fan(n):
 
 SHAPES = [identity_chain, relu_chain, add_chain, relu_fan, wide_concat, conv_chain, many_initializers, many_outputs,
           many_inputs, qdq_chain, if_fan, nested_if, function_calls, transpose_chain, reshape_chain, constant_chain,
-          concat_chain, same_names, shape_chain, quantized_moves, untold_codes, functions_after_linear,
-          convs_used_twice, shared_half, product_fan, passes_between_linear, weights_as_inputs,
+          concat_chain, same_names, shape_chain, quantized_pass_through, untyped_integers, functions_after_linear,
+          convs_used_twice, shared_half, matmul_fan, passes_between_linear, weights_as_inputs,
           graphs_that_share_names, loop_fan]
 
 # The commands to run: {m} is the model, {o} an output, {c} samples.

@@ -108,7 +108,7 @@ const steps = {
     return page.evaluate(() => Math.max(...globalThis.frames_seen.slice(1).map((now, i) => now - globalThis.frames_seen[i])));
   },
   wait: async (page, { ms }) => { await page.waitForTimeout(ms); return null; },
-  picture: async (page, { path }) => { await page.screenshot({ path }); return path; },
+  screenshot: async (page, { path }) => { await page.screenshot({ path }); return path; },
 };
 
 async function look(browser, task) {

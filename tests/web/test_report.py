@@ -40,13 +40,13 @@ def digits(anybit, samples):
 def classifier(anybit, samples):
     assert CLASSIFIER.is_file(), "scripts/setup models"
     rng = np.random.default_rng(7)
-    pictures = samples / "pictures"
-    pictures.mkdir()
+    images = samples / "images"
+    images.mkdir()
     for i in range(4):
         smooth = np.kron(rng.uniform(-1, 1, (1, 3, 6, 24)), np.ones((8, 8))).astype(np.float32)
-        np.save(pictures / f"{i}.npy", smooth)
+        np.save(images / f"{i}.npy", smooth)
     page = samples / "classifier.html"
-    done = anybit("quantize", CLASSIFIER, "-o", samples / "classifier.onnx", "--calib", pictures, "--report", page, "--json",
+    done = anybit("quantize", CLASSIFIER, "-o", samples / "classifier.onnx", "--calib", images, "--report", page, "--json",
                   "--exclude", "Softmax")
     return page, json.loads(done.stdout)
 

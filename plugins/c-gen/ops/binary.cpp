@@ -8,7 +8,7 @@ namespace {
 
 // `a` and `b` are the elements; $f, $T and $U as in numbers.hpp. Integers are signed and unsigned.
 struct Pair {
-  std::string_view op, real, whole = "", natural = whole;
+  std::string_view op, real, integer = "", natural = integer;
   bool boolean = false;  // also takes booleans
 };
 
@@ -83,7 +83,7 @@ std::string_view expression_of(const Node& node) {
   const Value& in = node.in(0);
   for (const Pair& pair : kBinary) {
     if (pair.op != node.op()) continue;
-    std::string_view text = is_real(in) ? pair.real : is_unsigned(in) ? pair.natural : pair.whole;
+    std::string_view text = is_real(in) ? pair.real : is_unsigned(in) ? pair.natural : pair.integer;
     if (is_boolean(in) && !pair.boolean) text = "";
     if (text.empty()) node.refuse("unsupported input type {}", in.info().name);
     return text;

@@ -96,7 +96,7 @@ bool is_depthwise(const IntegerConv& conv) {
 }
 
 // One window that covers the whole input: a GEMM.
-bool is_product(const IntegerConv& conv) {
+bool is_gemm(const IntegerConv& conv) {
   for (const WindowAxis& axis : conv.space) {
     const bool apart = axis.dilation != 1 && axis.kernel > 1;
     if (axis.output != 1 || axis.kernel != axis.input || axis.before != 0 || apart) return false;
@@ -104,24 +104,24 @@ bool is_product(const IntegerConv& conv) {
   return conv.groups == 1;
 }
 
-void emit_product(Node& node, const IntegerConv& conv) {
+void emit_gemm(Node& node, const IntegerConv& conv) {
   using By = Term::By;
-  IntegerGemmWork product{.a = conv.x, .b = conv.w, .trans_b = true};
-  product.a_type = node.in(conv.x).type;
-  product.m = conv.batch;
-  product.n = conv.outputs;
-  product.k = conv.depth();
-  if (conv.x_zero != "0") product.a_zero = {fmt::format("({})", conv.x_zero)};
+  IntegerGemmWork work{.a = conv.x, .b = conv.w, .trans_b = true};
+  work.a_type = node.in(conv.x).type;
+  work.m = conv.batch;
+  work.n = conv.outputs;
+  work.k = conv.depth();
+  if (conv.x_zero != "0") work.a_zero = {fmt::format("({})", conv.x_zero)};
   if (std::ranges::any_of(conv.w_zero, [](std::int32_t one) { return one != 0; }))
-    product.b_zero = {node.int32s(conv.w_zero) + "[column]", By::column};
+    work.b_zero = {node.int32s(conv.w_zero) + "[column]", By::column};
   if (conv.quantized) {
-    product.bias = {node.int32s(conv.bias) + "[column]", By::column};
-    product.factor = {node.floats(conv.factors) + "[column]", By::column};
-    product.y_zero = conv.y_zero;
+    work.bias = {node.int32s(conv.bias) + "[column]", By::column};
+    work.factor = {node.floats(conv.factors) + "[column]", By::column};
+    work.y_zero = conv.y_zero;
     for (const std::int32_t one : conv.bias)
-      product.largest_bias = std::max(product.largest_bias, std::abs(std::int64_t{one}));
+      work.largest_bias = std::max(work.largest_bias, std::abs(std::int64_t{one}));
   }
-  emit_integer_gemm(node, product);
+  emit_integer_gemm(node, work);
 }
 
 void emit(Node& node, const IntegerConv& conv) {
@@ -130,7 +130,7 @@ void emit(Node& node, const IntegerConv& conv) {
     return emit_direct_conv(node, conv);
   if (is_depthwise(conv)) return emit_depthwise_conv(node, conv);
   if (conv.wide && !(conv.quantized && conv.parts)) return emit_direct_conv(node, conv);
-  is_product(conv) ? emit_product(node, conv) : emit_tiled_conv(node, conv);
+  is_gemm(conv) ? emit_gemm(node, conv) : emit_tiled_conv(node, conv);
 }
 
 void qlinear_conv(Node& node) { emit(node, read(node, 2, 3, 5, true)); }

@@ -10,14 +10,14 @@ namespace anybit::cgen {
 namespace {
 
 // y[i, j] = alpha · Σ a[i, p] · b[p, j] + beta · c[i, j] for one matrix of a batch.
-struct Product {
+struct Matrices {
   std::int64_t m = 1, n = 1, k = 1;
   std::string a, b, y;                  // pointers
   Dims a_strides, b_strides;            // of rows and columns
   std::string alpha = "", first = "0";  // `first`: the expression of the addend
 };
 
-void emit_rows(Node& node, const Value& type, const Product& p) {
+void emit_rows(Node& node, const Value& type, const Matrices& p) {
   const std::string add = add_products(node, type);
   node.loop("i", p.m);
   node.line("{} *row = {} + i * {};", type.c(), p.y, p.n);
@@ -28,7 +28,7 @@ void emit_rows(Node& node, const Value& type, const Product& p) {
   node.end();
 }
 
-void emit_sums(Node& node, const Value& in, const Product& p) {
+void emit_sums(Node& node, const Value& in, const Matrices& p) {
   const std::string type(is_real(in) ? computed(in) : wrapping(in));
   node.loop("i", p.m);
   node.loop("j", p.n);
@@ -46,7 +46,7 @@ void emit_sums(Node& node, const Value& in, const Product& p) {
 }
 
 // Several rows at a time if rows of b are contiguous and the sum needs no epilogue before the addend.
-void emit_product(Node& node, const Product& p) {
+void emit_matrices(Node& node, const Matrices& p) {
   const Value& in = node.in(0);
   const bool rows =
       in.info().kind == Kind::real && p.b_strides[1] == 1 && p.n > 1 && (p.alpha.empty() || p.first == "0");
@@ -57,7 +57,7 @@ void emit_gemm(Node& node) {
   if (emit_packed_gemm(node)) return;
   const Value &a = node.in(0), &b = node.in(1), &out = node.out();
   const bool turned_a = node.flag("transA"), turned_b = node.flag("transB");
-  Product p{out.dims[0], out.dims[1], a.dims[turned_a ? 0 : 1], node.x(0), "", node.y(), {}, {}};
+  Matrices p{out.dims[0], out.dims[1], a.dims[turned_a ? 0 : 1], node.x(0), "", node.y(), {}, {}};
   p.a_strides = turned_a ? Dims{1, a.dims[1]} : Dims{a.dims[1], 1};
   const bool turn = turned_b && node.constant(1) && b.info().kind == Kind::real && p.n > 1;
   p.b = turn ? transposed(node, b, b.dims[0], b.dims[1]) : node.x(1);
@@ -69,7 +69,7 @@ void emit_gemm(Node& node) {
     p.first = load(node, a, node.x(2), fmt::format("i * {} + j * {}", strides[0], strides[1]));
     if (beta != 1) p.first = fmt::format("{} * {}", number(a, beta), p.first);
   }
-  emit_product(node, p);
+  emit_matrices(node, p);
 }
 
 // The dims of an operand as [batch…, rows, columns]; a vector is one row or one column.
@@ -90,14 +90,14 @@ void emit_batches(Node& node, float alpha, bool turned_a, bool turned_b) {
   }
   const std::int64_t a_rows = a[a.size() - 2], a_columns = a.back(), b_rows = b[b.size() - 2],
                      b_columns = b.back();
-  Product p{turned_a ? a_columns : a_rows,
-            turned_b ? b_rows : b_columns,
-            turned_a ? a_rows : a_columns,
-            "",
-            "",
-            "",
-            {},
-            {}};
+  Matrices p{turned_a ? a_columns : a_rows,
+             turned_b ? b_rows : b_columns,
+             turned_a ? a_rows : a_columns,
+             "",
+             "",
+             "",
+             {},
+             {}};
   p.a_strides = turned_a ? Dims{1, a_columns} : Dims{a_columns, 1};
   p.b_strides = turned_b ? Dims{1, b_columns} : Dims{b_columns, 1};
   if (alpha != 1) p.alpha = number(node.in(0), alpha);
@@ -122,7 +122,7 @@ void emit_batches(Node& node, float alpha, bool turned_a, bool turned_b) {
   p.a = at(node.x(0), nest.at(0));
   p.b = at(node.x(1), nest.at(1));
   p.y = at(node.y(), nest.at(2));
-  emit_product(node, p);
+  emit_matrices(node, p);
   nest.close(node);
 }
 

@@ -70,42 +70,41 @@ Term factor(Node& node, std::size_t a, std::size_t b, double divisor, std::int64
   return {fmt::format("{}[row * {} + column]", array, columns), By::row};
 }
 
-IntegerGemmWork product_of(Node& node, std::size_t b, std::size_t a_zero, std::size_t b_zero) {
-  IntegerGemmWork product{.a = 0, .b = b};
+IntegerGemmWork gemm_of(Node& node, std::size_t b, std::size_t a_zero, std::size_t b_zero) {
+  IntegerGemmWork work{.a = 0, .b = b};
   if (node.op() == "QGemm") {  // attributes of other operators are ignored
-    product.trans_a = node.flag("transA");
-    product.trans_b = node.flag("transB");
+    work.trans_a = node.flag("transA");
+    work.trans_b = node.flag("transB");
   }
-  product.a_type = node.in(0).type;
+  work.a_type = node.in(0).type;
   if (!is_integer(node.in(0)) || !is_integer(node.in(b)))
     node.refuse("unsupported types {} and {}", node.in(0).info().name, node.in(b).info().name);
-  product.a_zero = zero(node, a_zero, By::row, rows_of(node.in(0), product.trans_a));
-  product.b_zero = zero(node, b_zero, By::column, columns_of(node.in(b), product.trans_b));
-  return product;
+  work.a_zero = zero(node, a_zero, By::row, rows_of(node.in(0), work.trans_a));
+  work.b_zero = zero(node, b_zero, By::column, columns_of(node.in(b), work.trans_b));
+  return work;
 }
 
-void matmul_integer(Node& node) { emit_integer_gemm(node, product_of(node, 1, 2, 3)); }
+void matmul_integer(Node& node) { emit_integer_gemm(node, gemm_of(node, 1, 2, 3)); }
 
-Term factor_of(Node& node, const IntegerGemmWork& product, std::size_t a_scale, std::size_t b_scale,
+Term factor_of(Node& node, const IntegerGemmWork& work, std::size_t a_scale, std::size_t b_scale,
                double divisor) {
-  return factor(node, a_scale, b_scale, divisor, rows_of(node.in(product.a), product.trans_a),
-                columns_of(node.in(product.b), product.trans_b));
+  return factor(node, a_scale, b_scale, divisor, rows_of(node.in(work.a), work.trans_a),
+                columns_of(node.in(work.b), work.trans_b));
 }
 
 void qlinear_matmul(Node& node) {
-  IntegerGemmWork product = product_of(node, 3, 2, 5);
-  product.y_zero = node.integer_in(7, "the result's zero point", 0);
-  product.factor =
-      factor_of(node, product, 1, 4, static_cast<double>(node.float_in(6, "the result's scale", 1)));
-  emit_integer_gemm(node, product);
+  IntegerGemmWork work = gemm_of(node, 3, 2, 5);
+  work.y_zero = node.integer_in(7, "the result's zero point", 0);
+  work.factor = factor_of(node, work, 1, 4, static_cast<double>(node.float_in(6, "the result's scale", 1)));
+  emit_integer_gemm(node, work);
 }
 
 void qgemm(Node& node) {
-  IntegerGemmWork product = product_of(node, 3, 2, 5);
+  IntegerGemmWork work = gemm_of(node, 3, 2, 5);
   const std::int64_t rows = node.out().dims[0], columns = node.out().dims[1];
   if (node.has(6)) {
     for (const std::int64_t one : node.integers_in(6, "the bias"))
-      product.largest_bias = std::max(product.largest_bias, std::abs(one));
+      work.largest_bias = std::max(work.largest_bias, std::abs(one));
     const Dims& c = node.in(6).dims;
     const bool by_row = c.size() == 2 && c[0] == rows && rows > 1,
                by_column = !c.empty() && c.back() == columns;
@@ -113,39 +112,39 @@ void qgemm(Node& node) {
     const std::string column = by_column ? "column" : "";
     const std::string index =
         row.empty() && column.empty() ? "0" : row + (row.empty() || column.empty() ? "" : " + ") + column;
-    product.bias = {fmt::format("{}[{}]", node.x(6), index), by_row ? By::row : By::column};
+    work.bias = {fmt::format("{}[{}]", node.x(6), index), by_row ? By::row : By::column};
   }
   const double alpha = static_cast<double>(node.real("alpha", 1));
-  const bool codes = node.has(7) && node.has(8);
-  const double scale = codes ? static_cast<double>(node.float_in(7, "the result's scale", 1)) : 1.0;
-  product.y_zero = codes ? node.integer_in(8, "the result's zero point", 0) : 0;
-  product.factor = factor_of(node, product, 1, 4, scale / alpha);
-  emit_integer_gemm(node, product);
+  const bool quantized = node.has(7) && node.has(8);
+  const double scale = quantized ? static_cast<double>(node.float_in(7, "the result's scale", 1)) : 1.0;
+  work.y_zero = quantized ? node.integer_in(8, "the result's zero point", 0) : 0;
+  work.factor = factor_of(node, work, 1, 4, scale / alpha);
+  emit_integer_gemm(node, work);
 }
 
 void matmul_integer_to_float(Node& node) {
-  IntegerGemmWork product = product_of(node, 1, 4, 5);
-  product.factor = factor_of(node, product, 2, 3, 1);
-  product.addend = term(node, 6, By::column, columns_of(node.in(1), false));
-  emit_integer_gemm(node, product);
+  IntegerGemmWork work = gemm_of(node, 1, 4, 5);
+  work.factor = factor_of(node, work, 2, 3, 1);
+  work.addend = term(node, 6, By::column, columns_of(node.in(1), false));
+  emit_integer_gemm(node, work);
 }
 
 void dynamic_quantize_matmul(Node& node) {
   const Value& a = node.in(0);
   if (a.type != Element::float32) node.refuse("unsupported type {}", a.info().name);
   need_dynamic_quantize(node);
-  IntegerGemmWork product{.a = 0, .b = 1};
+  IntegerGemmWork work{.a = 0, .b = 1};
   const std::int64_t columns = columns_of(node.in(1), false);
-  product.a_codes = node.scratch("uint8_t", a.count());
-  product.a_zero = {"zero"};
-  product.b_zero = zero(node, 3, By::column, columns);
+  work.a_quantized = node.scratch("uint8_t", a.count());
+  work.a_zero = {"zero"};
+  work.b_zero = zero(node, 3, By::column, columns);
   const Term scale = term(node, 2, By::column, columns);
-  product.factor = {fmt::format("(float)((double)scale * (double){})", scale.expression), scale.by};
-  product.addend = term(node, 4, By::column, columns);
+  work.factor = {fmt::format("(float)((double)scale * (double){})", scale.expression), scale.by};
+  work.addend = term(node, 4, By::column, columns);
   node.line("float scale;");
-  node.line("const int32_t zero = dynamic_quantize({}, {}, {}, &scale);", node.x(0), product.a_codes,
+  node.line("const int32_t zero = dynamic_quantize({}, {}, {}, &scale);", node.x(0), work.a_quantized,
             a.count());
-  emit_integer_gemm(node, product);
+  emit_integer_gemm(node, work);
 }
 
 }  // namespace

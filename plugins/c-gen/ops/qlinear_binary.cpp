@@ -18,10 +18,10 @@ void pair(Node& node, bool sum) {
       out.dims,
       {{strides_of(out.dims)}, {spread_strides(a.dims, out.dims)}, {spread_strides(b.dims, out.dims)}});
   nest.open(node);
-  const auto whole = [&](std::size_t input, std::size_t walk, std::int64_t zero) {
+  const auto integer = [&](std::size_t input, std::size_t walk, std::int64_t zero) {
     return fmt::format("(float)({}[{}] - ({}))", node.x(input), nest.at(walk), literal(zero));
   };
-  const std::string x = whole(0, 1, from_a.zero_point), y = whole(3, 2, from_b.zero_point);
+  const std::string x = integer(0, 1, from_a.zero_point), y = integer(3, 2, from_b.zero_point);
   const std::string real = sum ? fmt::format("{} * {} + {} * {}", x, literal(a_factor), y, literal(b_factor))
                                : fmt::format("{} * {} * {}", x, y, literal(a_factor));
   node.line("{}[{}] = {};", node.y(), nest.at(0), to_code(node, real, to.zero_point, out.info()));

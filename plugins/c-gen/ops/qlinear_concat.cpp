@@ -16,9 +16,9 @@ void concat(Node& node) {
     const Quantization from = quantization_at(node, i + 1, i + 2);
     const std::int64_t length = node.in(i).dims[axis] * out.stride(axis);
     const auto table = byte_table(out.info(), from, to, [](float x) { return x; });
-    const std::string codes = node.array(Element::uint8, table.data(), 256);
+    const std::string quantized = node.array(Element::uint8, table.data(), 256);
     node.loop("i", out.product(0, axis));
-    emit_look_up(node, codes, fmt::format("{} + i * {}", node.x(i), length),
+    emit_look_up(node, quantized, fmt::format("{} + i * {}", node.x(i), length),
                  fmt::format("{} + i * {} + {}", node.y(), row, at), length);
     node.end();
     at += length;

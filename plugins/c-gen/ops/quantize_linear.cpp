@@ -64,14 +64,14 @@ bool asks_for_half(const Node& node) {
 void quantize(Node& node) {
   const Value &x = node.in(0), &y = node.out();
   if (asks_for_half(node)) node.refuse("quotients in float16 or bfloat16");
-  const bool whole = is_integer(y);
-  if (whole && (y.info().bytes > 2 || y.info().high == 0))
+  const bool integer = is_integer(y);
+  if (integer && (y.info().bytes > 2 || y.info().high == 0))
     node.refuse("unsupported quantized type {}", y.info().name);
   const Loops loops = open_loops(node, x, node.in(1));
   node.line("const float real = (float){} / {};", load(node, x, node.x(0), loops.element),
             scale_at(node, loops));
   const std::string zero = zero_at(node, loops);
-  if (!whole) {
+  if (!integer) {
     node.line("{}", store(node, y, node.y(), loops.element, zero == "0" ? "real" : "real + " + zero,
                           {.saturate = node.flag("saturate", true)}));
   } else {
@@ -92,10 +92,11 @@ void dequantize(Node& node) {
   std::string real;
   if (is_integer(x)) {
     const std::string zero = zero_at(node, loops);
-    const std::string whole = is_packed(x) ? packed_element(node, 0, loops.element)
-                                           : (x.type == Element::int32 ? "(int64_t)" : "") +
-                                                 load(node, x, node.x(0), loops.element);
-    real = zero == "0" ? fmt::format("(float)({})", whole) : fmt::format("(float)({} - ({}))", whole, zero);
+    const std::string integer = is_packed(x) ? packed_element(node, 0, loops.element)
+                                             : (x.type == Element::int32 ? "(int64_t)" : "") +
+                                                   load(node, x, node.x(0), loops.element);
+    real =
+        zero == "0" ? fmt::format("(float)({})", integer) : fmt::format("(float)({} - ({}))", integer, zero);
   } else {
     real = load(node, x, node.x(0), loops.element);
   }

@@ -51,7 +51,7 @@ struct Recurrent {
   bool batch_first;
   bool quantized;  // int8 weights [direction, k, gates]
   std::string type, gate_sums, more, state, cell;
-  std::string x_codes, state_codes, code_sums;
+  std::string x_quantized, state_quantized, integer_sums;
   std::vector<std::string> activations;  // expressions of all directions
   std::int64_t direction = 0;
 
@@ -68,7 +68,8 @@ struct Recurrent {
 
  private:
   void quantize_inputs();
-  void multiply_codes(std::size_t weight, std::int64_t k, const std::string& codes, const std::string& sums);
+  void multiply_quantized(std::size_t weight, std::int64_t k, const std::string& integers,
+                          const std::string& sums);
   void initialize(std::size_t input, const std::string& to);
   void sum_inputs();
   void write_state(std::size_t output, const std::string& from);
@@ -126,15 +127,16 @@ void Recurrent::quantize_inputs() {
     if (!is_byte(node.in(i))) node.refuse("unsupported weight type {}", node.in(i).info().name);
   }
   need_dynamic_quantize(node);
-  x_codes = node.scratch("uint8_t", x.count());
-  state_codes = node.scratch("uint8_t", hidden);
-  code_sums = node.scratch("int32_t", gates * hidden);
+  x_quantized = node.scratch("uint8_t", x.count());
+  state_quantized = node.scratch("uint8_t", hidden);
+  integer_sums = node.scratch("int32_t", gates * hidden);
   node.line("float x_scale;");
-  node.line("const int32_t x_zero = dynamic_quantize({}, {}, {}, &x_scale);", node.x(kX), x_codes, x.count());
+  node.line("const int32_t x_zero = dynamic_quantize({}, {}, {}, &x_scale);", node.x(kX), x_quantized,
+            x.count());
 }
 
-void Recurrent::multiply_codes(std::size_t weight, std::int64_t k, const std::string& codes,
-                               const std::string& sums) {
+void Recurrent::multiply_quantized(std::size_t weight, std::int64_t k, const std::string& integers,
+                                   const std::string& sums) {
   const std::int64_t all = gates * hidden;
   const bool of_input = weight == kW;
   const std::size_t scale = of_input ? kWScale : kRScale, zero = of_input ? kWZero : kRZero;
@@ -147,16 +149,16 @@ void Recurrent::multiply_codes(std::size_t weight, std::int64_t k, const std::st
   node.open("");
   if (!of_input) {
     node.line("float x_scale;");
-    node.line("const int32_t x_zero = dynamic_quantize({}, {}, {}, &x_scale);", state, codes, hidden);
+    node.line("const int32_t x_zero = dynamic_quantize({}, {}, {}, &x_scale);", state, integers, hidden);
   }
-  node.line("for (int32_t g = 0; g < {}; ++g) {}[g] = 0;", all, code_sums);
+  node.line("for (int32_t g = 0; g < {}; ++g) {}[g] = 0;", all, integer_sums);
   node.loop("p", k);
-  node.line("const int32_t code = ({})[p] - x_zero;", codes);
+  node.line("const int32_t code = ({})[p] - x_zero;", integers);
   node.line("for (int32_t g = 0; g < {0}; ++g) {1}[g] += code * ({2}[{3} + p * {0} + g] - {4});", all,
-            code_sums, node.x(weight), direction * all * k, at(zero));
+            integer_sums, node.x(weight), direction * all * k, at(zero));
   node.end();
-  node.line("for (int32_t g = 0; g < {}; ++g) {}[g] += (float){}[g] * (x_scale * {});", all, sums, code_sums,
-            at(scale));
+  node.line("for (int32_t g = 0; g < {}; ++g) {}[g] += (float){}[g] * (x_scale * {});", all, sums,
+            integer_sums, at(scale));
   node.close();
 }
 
@@ -164,7 +166,7 @@ void Recurrent::multiply_codes(std::size_t weight, std::int64_t k, const std::st
 // contiguous.
 void Recurrent::multiply(std::size_t weight, std::int64_t first, std::int64_t count, std::int64_t k,
                          const std::string& vector, const std::string& sums) {
-  if (quantized) return multiply_codes(weight, k, weight == kW ? vector : state_codes, sums);
+  if (quantized) return multiply_quantized(weight, k, weight == kW ? vector : state_quantized, sums);
   const std::int64_t all = gates * hidden, matrix = direction * all * k;
   if (node.constant(weight)) {
     const std::string turned = transposed(node, node.in(weight), all, k);
@@ -211,7 +213,7 @@ void Recurrent::sum_inputs() {
   node.line("for (int32_t g = 0; g < {}; ++g) {}[g] = {};", gates * hidden, gate_sums, first);
   const std::string row = batch_first ? fmt::format("(b * {} + at) * {}", steps, input)
                                       : fmt::format("(at * {} + b) * {}", batch, input);
-  multiply(kW, 0, gates * hidden, input, fmt::format("{} + {}", quantized ? x_codes : node.x(kX), row),
+  multiply(kW, 0, gates * hidden, input, fmt::format("{} + {}", quantized ? x_quantized : node.x(kX), row),
            gate_sums);
 }
 

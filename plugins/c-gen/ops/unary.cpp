@@ -10,7 +10,7 @@ namespace {
 // `x` is the element; $f and $T as in numbers.hpp, $a and $b are attributes. Integers are signed and
 // unsigned.
 struct Function {
-  std::string_view op, real, whole = "", natural = "";
+  std::string_view op, real, integer = "", natural = "";
   std::string_view a = "", b = "";
   float a_default = 0, b_default = 0;
   std::string_view domain = "";
@@ -78,7 +78,7 @@ void emit_function(Node& node) {
   const Value& in = node.in(0);
   for (const Function& f : kFunctions) {
     if (f.op != node.op()) continue;
-    const std::string_view text = is_real(in) ? f.real : is_unsigned(in) ? f.natural : f.whole;
+    const std::string_view text = is_real(in) ? f.real : is_unsigned(in) ? f.natural : f.integer;
     if (text.empty() || is_boolean(in)) node.refuse("unsupported input type {}", in.info().name);
     return map_elements(node, typed(text, in,
                                     {{"a", f.a.empty() ? "" : number(in, node.real(f.a, f.a_default))},

@@ -3,8 +3,8 @@
 #include "io/onnx/encode.hpp"
 
 #include "base/error.hpp"
-#include "io/onnx/typed_data.hpp"
 #include "io/onnx/onnx.pb.h"
+#include "io/onnx/typed_data.hpp"
 
 namespace anybit::onnx {
 namespace {

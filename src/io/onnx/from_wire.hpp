@@ -6,8 +6,8 @@
 #include "base/bytes.hpp"
 #include "graph/model.hpp"
 #include "io/onnx/external_data.hpp"
-#include "io/onnx/split.hpp"
 #include "io/onnx/onnx.pb.h"
+#include "io/onnx/split.hpp"
 
 namespace anybit::onnx {
 

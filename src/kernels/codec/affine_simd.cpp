@@ -64,9 +64,9 @@ void DecodeAffine(const AffineGroup& group, CodesIn codes, std::size_t n, float*
   const auto decode = [&](VI code) HWY_ATTR {
     // Shifts the code to the top and back, which extends its sign and drops stray bits above it.
     const VI top = hn::ShiftLeftSame(code, unused);
-    const VI whole = group.is_signed ? hn::ShiftRightSame(top, unused)
-                                     : hn::BitCast(di, hn::ShiftRightSame(hn::BitCast(DU(), top), unused));
-    return hn::Mul(hn::ConvertTo(d, hn::Sub(whole, zero_point)), scale);
+    const VI integer = group.is_signed ? hn::ShiftRightSame(top, unused)
+                                       : hn::BitCast(di, hn::ShiftRightSame(hn::BitCast(DU(), top), unused));
+    return hn::Mul(hn::ConvertTo(d, hn::Sub(integer, zero_point)), scale);
   };
   DecodeRun(decode, codes, n, out);
 }

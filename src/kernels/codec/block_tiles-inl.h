@@ -205,7 +205,7 @@ HWY_INLINE std::size_t WithVectors(std::size_t size, const Body& body) {
 
 #endif  // HWY_TARGET != HWY_SCALAR
 
-// Whether a block of this size is a whole number of vectors that WithVectors supports.
+// Whether a block of this size is a multiple of a vector that WithVectors supports.
 HWY_INLINE bool FitsTiles([[maybe_unused]] std::size_t size) {
 #if HWY_TARGET == HWY_SCALAR
   return false;

@@ -37,10 +37,10 @@ class IntegerElement {
   HWY_INLINE VU Code(VF x) const {
     const DU du;
     const VF number = Number(x);
-    const VI whole = Integer(number);
-    if (!signed_magnitude_) return hn::And(hn::BitCast(du, whole), mask_);
+    const VI integer = Integer(number);
+    if (!signed_magnitude_) return hn::And(hn::BitCast(du, integer), mask_);
     const VI signs = hn::BroadcastSignBit(hn::BitCast(DI(), number));
-    return hn::Or(hn::BitCast(du, hn::Abs(whole)), hn::And(hn::BitCast(du, signs), sign_code_));
+    return hn::Or(hn::BitCast(du, hn::Abs(integer)), hn::And(hn::BitCast(du, signs), sign_code_));
   }
 
  private:

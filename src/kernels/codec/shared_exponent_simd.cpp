@@ -16,9 +16,9 @@
 #define ANYBIT_KERNELS_SHARED_EXPONENT_SIMD_ONCE_
 namespace anybit::kernels {
 struct BlockElements {
-  enum class Kind { minifloat, whole, log } kind = Kind::minifloat;
+  enum class Kind { minifloat, integer, log } kind = Kind::minifloat;
   MinifloatConstants minifloat;
-  IntegerConstants whole;
+  IntegerConstants integer;
   formats::LogLayout log;
   SharedExponent scale;
   TileRule tiles;
@@ -35,8 +35,8 @@ HWY_INLINE std::size_t WithElement(const BlockElements& e, const Body& body) {
   switch (e.kind) {
     case BlockElements::Kind::minifloat:
       return body(MinifloatElement(e.minifloat));
-    case BlockElements::Kind::whole:
-      return body(IntegerElement(e.whole));
+    case BlockElements::Kind::integer:
+      return body(IntegerElement(e.integer));
     case BlockElements::Kind::log:
       break;
   }
@@ -60,8 +60,8 @@ HWY_INLINE std::size_t WithDecoder(const BlockElements& e, const Body& body) {
   switch (e.kind) {
     case BlockElements::Kind::minifloat:
       return WithMinifloatDecoder(e.minifloat, body);
-    case BlockElements::Kind::whole:
-      return body(IntegerDecoder(e.whole));
+    case BlockElements::Kind::integer:
+      return body(IntegerDecoder(e.integer));
     case BlockElements::Kind::log:
       break;
   }
@@ -95,9 +95,9 @@ HWY_INLINE std::size_t WithFinite(const BlockElements& e, const Body& body) {
   switch (e.kind) {
     case BlockElements::Kind::minifloat:
       return body(FiniteMinifloat(e.minifloat));
-    case BlockElements::Kind::whole:
-      return e.whole.sign_code == 0 ? body(FiniteTwosComplement(e.whole))
-                                    : body(FiniteSignMagnitude(e.whole));
+    case BlockElements::Kind::integer:
+      return e.integer.sign_code == 0 ? body(FiniteTwosComplement(e.integer))
+                                      : body(FiniteSignMagnitude(e.integer));
     case BlockElements::Kind::log:
       break;
   }
@@ -239,8 +239,8 @@ class BlockKernel final : public BlockRunKernel {
 
   // Padded to the next tile size, if there is one as large: tiles are powers of two, up to 64 values.
   std::size_t filled_up(std::size_t size) const override {
-    for (std::size_t whole = std::bit_ceil(size); whole <= 64; whole *= 2) {
-      if (tiles(whole)) return whole;
+    for (std::size_t padded = std::bit_ceil(size); padded <= 64; padded *= 2) {
+      if (tiles(padded)) return padded;
     }
     return size;
   }
@@ -296,9 +296,9 @@ class BlockKernel final : public BlockRunKernel {
 // The rule for the loops over tiles, from the exponent rule and the elements. Integers are scaled to units
 // directly.
 TileRule tiles_of(const ExponentRule& rule, const BlockElements& e, int zero_word) {
-  const bool whole = e.kind == BlockElements::Kind::whole;
+  const bool integer = e.kind == BlockElements::Kind::integer;
   TileRule tiles = {.rule = rule,
-                    .before = e.scale.before + (whole ? formats::exponent_of(e.whole.units) : 0),
+                    .before = e.scale.before + (integer ? formats::exponent_of(e.integer.units) : 0),
                     .after = e.scale.after,
                     .low = e.scale.low,
                     .high = e.scale.high,
@@ -348,8 +348,8 @@ std::optional<BlockElements> elements_of(const formats::MxCodec& codec) {
   const int emax = codec.element().largest_exponent();
   BlockElements e;
   if (codec.element().integer) {
-    e.kind = BlockElements::Kind::whole;
-    e.whole = {
+    e.kind = BlockElements::Kind::integer;
+    e.integer = {
         .units = 64, .lowest = codec.options().symmetric ? -127.0f : -128.0f, .highest = 127, .mask = 0xFF};
     e.scale = {.low = -127, .high = 126, .before = 0, .after = -6};
     return e;
@@ -365,12 +365,12 @@ std::optional<BlockElements> elements_of(const formats::BlockFpCodec& codec) {
   const int bits = codec.layout().magnitude_bits();
   const auto largest = static_cast<float>(codec.layout().largest_magnitude());
   BlockElements e;
-  e.kind = BlockElements::Kind::whole;
-  e.whole = {.units = formats::power_of_two(bits),
-             .lowest = -largest,
-             .highest = largest,
-             .mask = 0,
-             .sign_code = 1u << bits};
+  e.kind = BlockElements::Kind::integer;
+  e.integer = {.units = formats::power_of_two(bits),
+               .lowest = -largest,
+               .highest = largest,
+               .mask = 0,
+               .sign_code = 1u << bits};
   e.scale = {.low = -127, .high = 127, .before = 0, .after = -bits};
   return e;
 }

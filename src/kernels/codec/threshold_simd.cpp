@@ -9,8 +9,8 @@
 #include "hwy/foreach_target.h"
 #include "kernels/codec/group_loops-inl.h"
 
-#ifndef ANYBIT_KERNELS_LADDER_SIMD_ONCE_
-#define ANYBIT_KERNELS_LADDER_SIMD_ONCE_
+#ifndef ANYBIT_KERNELS_THRESHOLD_SIMD_ONCE_
+#define ANYBIT_KERNELS_THRESHOLD_SIMD_ONCE_
 namespace anybit::kernels {
 // The code of a value is that of step n, the number of thresholds at or below the value; NaN has its own
 // code.

@@ -58,12 +58,12 @@ void find_windows(const ConvRuns& runs, const T* image, std::int64_t first, std:
 struct ImageWindows {
   const ConvRuns& runs;
   const std::int16_t* image;
-  const IntegerGemmWork& product;
+  const IntegerGemmWork& work;
 };
 
-// product.m = batch · output positions, .k = ConvRuns::depth(); A is `image`. B is packed and has no zero
+// work.m = batch · output positions, .k = ConvRuns::depth(); A is `image`. B is packed and has no zero
 // points. The sums fit 32 bits, or the result is int32.
-void conv_int16(const ConvRuns& runs, const std::int16_t* image, const IntegerGemmWork& product,
+void conv_int16(const ConvRuns& runs, const std::int16_t* image, const IntegerGemmWork& work,
                 ThreadPool& pool);
 
 }  // namespace anybit::kernels

@@ -85,17 +85,17 @@ HWY_INLINE void WindowTiles(int tile_rows, bool half, const WindowRows& rows, st
 }
 
 void ConvIntegerRun(const ImageWindows& windows, ThreadPool& pool) {
-  const IntegerGemmWork& product = windows.product;
+  const IntegerGemmWork& work = windows.work;
   struct Job {
     const ConvRuns& runs;
     const std::int16_t* image;
-    const IntegerGemmWork& product;
+    const IntegerGemmWork& work;
     Cut cut;
-  } const job{windows.runs, windows.image, product,
-              Cut(product.m, product.n, product.k, std::max<std::int64_t>(product.k, 1))};
-  pool.run(job.cut.row_blocks * job.cut.panel_blocks, job.cut.chunk(product.k),
+  } const job{windows.runs, windows.image, work,
+              Cut(work.m, work.n, work.k, std::max<std::int64_t>(work.k, 1))};
+  pool.run(job.cut.row_blocks * job.cut.panel_blocks, job.cut.chunk(work.k),
            [&job](std::int64_t first, std::int64_t last) HWY_ATTR {
-             const IntegerGemmWork& of = job.product;
+             const IntegerGemmWork& of = job.work;
              const IntegerFinish finish(of);
              WindowRows rows;
              rows.runs = job.runs.sizes.window[1].kernel;
@@ -248,10 +248,10 @@ void ConvRuns::lay_out(IntegerType type, const void* x, bool channels_last, std:
   std::fill_n(to + elements() - kBeyond, kBeyond, std::uint8_t{0});
 }
 
-void conv_int16(const ConvRuns& runs, const std::int16_t* image, const IntegerGemmWork& product,
+void conv_int16(const ConvRuns& runs, const std::int16_t* image, const IntegerGemmWork& work,
                 ThreadPool& pool) {
-  if (product.m <= 0 || product.n <= 0) return;
-  const ImageWindows windows{runs, image, product};
+  if (work.m <= 0 || work.n <= 0) return;
+  const ImageWindows windows{runs, image, work};
   choose<ImageConv>(windows).run(windows, pool);
 }
 

@@ -38,11 +38,11 @@ struct WinogradTiles {
   const ConvRuns& runs;
   const std::int16_t* image;
   const WinogradWeights& weights;
-  const IntegerGemmWork& product;
+  const IntegerGemmWork& work;
 };
 
-// product: only .m, .n, .c, .c_stride and .epilogue are used. `runs` is of winograd_sizes.
+// work: only .m, .n, .c, .c_stride and .epilogue are used. `runs` is of winograd_sizes.
 void conv_winograd(const ConvRuns& runs, const std::int16_t* image, const WinogradWeights& weights,
-                   const IntegerGemmWork& product, ThreadPool& pool);
+                   const IntegerGemmWork& work, ThreadPool& pool);
 
 }  // namespace anybit::kernels

@@ -82,19 +82,19 @@ HWY_INLINE void Backward(const std::int32_t* HWY_RESTRICT sums, std::int64_t pla
 class WinogradBlock {
  public:
   WinogradBlock(const ConvRuns& runs, const std::int16_t* image, const WinogradWeights& weights,
-                const IntegerGemmWork& product)
+                const IntegerGemmWork& work)
       : runs_(runs),
         image_(image),
         weights_(weights),
-        product_(product),
-        finish_(product),
+        work_(work),
+        finish_(work),
         channels_(runs.sizes.in_channels),
         tiles_(BlockTiles(channels_)),
         height_(runs.sizes.window[1].output),
         width_(runs.sizes.window[2].output) {}
 
   std::int64_t Count() const { return Ratio(Tiles(), tiles_); }
-  std::int64_t Macs() const { return tiles_ * kPlaces * channels_ * product_.n; }
+  std::int64_t Macs() const { return tiles_ * kPlaces * channels_ * work_.n; }
 
   void Run(std::int64_t block) const {
     const std::int64_t first = block * tiles_, count = std::min(tiles_, Tiles() - first);
@@ -111,7 +111,7 @@ class WinogradBlock {
       Forward(image_ + (n * runs_.height() + 2 * y) * runs_.line() + 2 * x * channels_, runs_.line(),
               channels_, in + i * channels_, in_stride);
     }
-    for (std::int64_t p = 0; p < Ratio(product_.n, kPanel); ++p) {
+    for (std::int64_t p = 0; p < Ratio(work_.n, kPanel); ++p) {
       for (std::int64_t place = 0; place < kPlaces; ++place) {
         for (std::int64_t i = 0; i < count; i += kTileRows) {
           const int rows = static_cast<int>(std::min<std::int64_t>(kTileRows, count - i));
@@ -158,13 +158,13 @@ class WinogradBlock {
   const ConvRuns& runs_;
   const std::int16_t* image_;
   const WinogradWeights& weights_;
-  const IntegerGemmWork& product_;
+  const IntegerGemmWork& work_;
   const IntegerFinish finish_;
   const std::int64_t channels_, tiles_, height_, width_;
 };
 
 void ConvWinograd(const WinogradTiles& tiles, ThreadPool& pool) {
-  const WinogradBlock block(tiles.runs, tiles.image, tiles.weights, tiles.product);
+  const WinogradBlock block(tiles.runs, tiles.image, tiles.weights, tiles.work);
   pool.run(block.Count(), Ratio(kPartMacs, std::max<std::int64_t>(1, block.Macs())),
            [&block](std::int64_t first, std::int64_t last) HWY_ATTR {
              for (std::int64_t i = first; i < last; ++i) block.Run(i);
@@ -243,9 +243,9 @@ ConvSizes winograd_sizes(ConvSizes sizes) {
 }
 
 void conv_winograd(const ConvRuns& runs, const std::int16_t* image, const WinogradWeights& weights,
-                   const IntegerGemmWork& product, ThreadPool& pool) {
-  if (product.m <= 0 || product.n <= 0) return;
-  const WinogradTiles tiles{runs, image, weights, product};
+                   const IntegerGemmWork& work, ThreadPool& pool) {
+  if (work.m <= 0 || work.n <= 0) return;
+  const WinogradTiles tiles{runs, image, weights, work};
   choose<WinogradConv>(tiles).run(tiles, pool);
 }
 

@@ -31,8 +31,8 @@ class DepthwiseLanes {
  public:
   explicit DepthwiseLanes(const IntegerDepthwise& work)
       : work_(work),
-        low_(kCodes ? static_cast<float>(kLow - work.y_zero) : 0.0f),
-        high_(kCodes ? static_cast<float>(kHigh - work.y_zero) : 0.0f) {}
+        low_(kQuantized ? static_cast<float>(kLow - work.y_zero) : 0.0f),
+        high_(kQuantized ? static_cast<float>(kHigh - work.y_zero) : 0.0f) {}
 
 #if HWY_TARGET == HWY_SCALAR
   template <int kOutputs>
@@ -181,7 +181,7 @@ class DepthwiseLanes {
   HWY_INLINE void Store(VF one, VF two, std::int64_t slot, Y* to) const {
     const DF df;
     const DH dh;
-    if constexpr (!kCodes) {
+    if constexpr (!kQuantized) {
       const std::int64_t other = slot + kDepthwiseBlock / 2;
       StoreInOrder(df, hn::Add(one, hn::LoadU(df, work_.addend + slot)),
                    hn::Add(two, hn::LoadU(df, work_.addend + other)), to);
@@ -192,12 +192,12 @@ class DepthwiseLanes {
         return hn::StoreU(hn::DemoteTo(bytes, RoundForBytes(one, two, work_.y_zero)), bytes, to);
       }
 #endif
-      const VH codes = hn::ReorderDemote2To(dh, Code(one), Code(two));
+      const VH quantized = hn::ReorderDemote2To(dh, Code(one), Code(two));
       const hn::Rebind<Y, DH> out;
       if constexpr (sizeof(Y) == 1) {
-        hn::StoreU(hn::DemoteTo(out, codes), out, to);
+        hn::StoreU(hn::DemoteTo(out, quantized), out, to);
       } else {
-        hn::StoreU(hn::Xor(hn::BitCast(out, codes), hn::Set(out, static_cast<Y>(kLess))), out, to);
+        hn::StoreU(hn::Xor(hn::BitCast(out, quantized), hn::Set(out, static_cast<Y>(kLess))), out, to);
       }
     }
   }
@@ -228,7 +228,7 @@ class DepthwiseLanes {
   static constexpr std::int32_t kLess = std::is_same_v<Y, std::uint16_t> ? 32768 : 0;
 
 #endif
-  static constexpr bool kCodes = sizeof(Y) <= 2;
+  static constexpr bool kQuantized = sizeof(Y) <= 2;
   static constexpr std::int32_t kBits = 8 * static_cast<std::int32_t>(sizeof(Y) % 4);
   static constexpr std::int32_t kLow = std::is_signed_v<Y> ? -(1 << kBits >> 1) : 0;
   static constexpr std::int32_t kHigh = kLow + (1 << kBits) - 1;

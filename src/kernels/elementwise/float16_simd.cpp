@@ -9,8 +9,8 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
-#ifndef ANYBIT_KERNELS_HALVES_ONCE_
-#define ANYBIT_KERNELS_HALVES_ONCE_
+#ifndef ANYBIT_KERNELS_FLOAT16_ONCE_
+#define ANYBIT_KERNELS_FLOAT16_ONCE_
 namespace anybit::kernels {
 struct Float16Work {
   enum class Kind : std::uint8_t { to_float16, from_float16, to_bfloat16, from_bfloat16 } kind;

@@ -49,9 +49,9 @@ HWY_INLINE VF Exp(VF x) {
   VF r = hn::NegMulAdd(n, Value(0.693359375f), clamped);
   r = hn::NegMulAdd(n, Value(-2.12194440e-4f), r);
   const VF p = hn::MulAdd(Polynomial(r, kFit), hn::Mul(r, r), hn::Add(r, Value(1.0f)));
-  const VI whole = hn::ConvertTo(DI(), n);
-  const VI half = hn::ShiftRight<1>(whole);
-  const VF result = hn::Mul(hn::Mul(p, PowerOfTwo(half)), PowerOfTwo(hn::Sub(whole, half)));
+  const VI integer = hn::ConvertTo(DI(), n);
+  const VI half = hn::ShiftRight<1>(integer);
+  const VF result = hn::Mul(hn::Mul(p, PowerOfTwo(half)), PowerOfTwo(hn::Sub(integer, half)));
   return hn::IfThenElse(hn::IsNaN(x), x, result);
 }
 

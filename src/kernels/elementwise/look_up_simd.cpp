@@ -34,23 +34,23 @@ using VB = hn::Vec<DB>;
 
 // Selects `yes` where bit kBit of a code is set.
 template <int kBit>
-HWY_INLINE VB Choose(VB codes, VB yes, VB no) {
+HWY_INLINE VB Choose(VB bytes, VB yes, VB no) {
   const hn::RebindToSigned<DB> ds;
   const hn::Repartition<std::uint16_t, DB> dh;
   // Shifting 16-bit lanes is fine: only the highest bit of each byte is used.
-  const auto top = hn::BitCast(ds, hn::ShiftLeft<7 - kBit>(hn::BitCast(dh, codes)));
+  const auto top = hn::BitCast(ds, hn::ShiftLeft<7 - kBit>(hn::BitCast(dh, bytes)));
   return hn::BitCast(DB(), hn::IfNegativeThenElse(top, hn::BitCast(ds, yes), hn::BitCast(ds, no)));
 }
 
-// Entries [first, first + 2^kBit), for codes whose higher bits are those of `first`.
+// Entries [first, first + 2^kBit), for bytes whose higher bits are those of `first`.
 template <int kBit>
-HWY_INLINE VB Answers(VB codes, VB low, const std::uint8_t* table) {
+HWY_INLINE VB Answers(VB bytes, VB low, const std::uint8_t* table) {
   if constexpr (kBit == 4) {
     return hn::TableLookupBytes(hn::LoadDup128(DB(), table), low);
   } else {
-    const VB no = Answers<kBit - 1>(codes, low, table);
-    const VB yes = Answers<kBit - 1>(codes, low, table + (1 << (kBit - 1)));
-    return Choose<kBit - 1>(codes, yes, no);
+    const VB no = Answers<kBit - 1>(bytes, low, table);
+    const VB yes = Answers<kBit - 1>(bytes, low, table + (1 << (kBit - 1)));
+    return Choose<kBit - 1>(bytes, yes, no);
   }
 }
 
@@ -61,8 +61,8 @@ HWY_INLINE std::size_t LookUpVectors(const std::uint8_t* from, const std::uint8_
   const VB mask = hn::Set(d, 15);
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) {
-    const VB codes = hn::LoadU(d, from + i);
-    hn::StoreU(Answers<8>(codes, hn::And(codes, mask), table), d, to + i);
+    const VB bytes = hn::LoadU(d, from + i);
+    hn::StoreU(Answers<8>(bytes, hn::And(bytes, mask), table), d, to + i);
   }
   return i;
 }

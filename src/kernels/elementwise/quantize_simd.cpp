@@ -15,29 +15,31 @@
 #define ANYBIT_KERNELS_QUANTIZE_SIMD_ONCE_
 namespace anybit::kernels {
 // The integer types, for functions that exist once per target.
-enum class Codes { uint8, int8, uint16, int16 };
+enum class QuantizedType { uint8, int8, uint16, int16 };
 
 template <class Q>
-constexpr Codes kCodes = std::is_signed_v<Q> ? (sizeof(Q) == 1 ? Codes::int8 : Codes::int16)
-                                             : (sizeof(Q) == 1 ? Codes::uint8 : Codes::uint16);
+constexpr QuantizedType kQuantizedType = std::is_signed_v<Q>
+                                             ? (sizeof(Q) == 1 ? QuantizedType::int8 : QuantizedType::int16)
+                                             : (sizeof(Q) == 1 ? QuantizedType::uint8
+                                                               : QuantizedType::uint16);
 
 struct QuantizeWork {
-  Codes type;
+  QuantizedType type;
   const float* x;
   const Scales& by;
   void* out;
   std::size_t n;
 };
 struct DequantizeWork {
-  Codes type;
+  QuantizedType type;
   const void* q;
   const Scales& by;
   float* out;
   std::size_t n;
 };
 // Two tensors and their quantized sum or product.
-struct PairOfCodes {
-  Codes type;
+struct QuantizedPairWork {
+  QuantizedType type;
   const QuantizedPair& by;
   const void* a;
   std::size_t a_step;
@@ -46,8 +48,8 @@ struct PairOfCodes {
   void* out;
   std::size_t n;
 };
-struct QuantizedSumWork : PairOfCodes {};
-struct QuantizedProductWork : PairOfCodes {};
+struct QuantizedSumWork : QuantizedPairWork {};
+struct QuantizedProductWork : QuantizedPairWork {};
 }  // namespace anybit::kernels
 #endif
 
@@ -102,15 +104,15 @@ class Rounding {
   // The bounds are integers, so clamping before rounding is equal to clamping after it. Adding 1.5·2²³ rounds
   // half to even and leaves the integer in the low bits.
   static HWY_INLINE VF Integer(VF clamped) { return hn::Add(clamped, hn::Set(DF(), kMagic)); }
-  HWY_INLINE void Store(VF whole, Q* out, std::size_t n) const {
-    StoreSome(hn::DemoteTo(DQ<Q>(), Code(whole)), DQ<Q>(), out, n);
+  HWY_INLINE void Store(VF integer, Q* out, std::size_t n) const {
+    StoreSome(hn::DemoteTo(DQ<Q>(), Code(integer)), DQ<Q>(), out, n);
   }
-  HWY_INLINE void StoreFours(const VF (&whole)[4], Q* out) const {
+  HWY_INLINE void StoreFours(const VF (&integer)[4], Q* out) const {
     if constexpr (sizeof(Q) == 1) {
-      StoreBytes(DI(), Code(whole[0]), Code(whole[1]), out);
-      StoreBytes(DI(), Code(whole[2]), Code(whole[3]), out + 2 * hn::Lanes(DF()));
+      StoreBytes(DI(), Code(integer[0]), Code(integer[1]), out);
+      StoreBytes(DI(), Code(integer[2]), Code(integer[3]), out + 2 * hn::Lanes(DF()));
     } else {
-      for (std::size_t k = 0; k < 4; ++k) Store(whole[k], out + k * hn::Lanes(DF()), hn::Lanes(DF()));
+      for (std::size_t k = 0; k < 4; ++k) Store(integer[k], out + k * hn::Lanes(DF()), hn::Lanes(DF()));
     }
   }
   HWY_INLINE void operator()(VF x, Q* out, std::size_t n) const { Store(Integer(Clamp(x)), out, n); }
@@ -118,7 +120,7 @@ class Rounding {
   static constexpr float kMagic = 12582912.0f;
 
  private:
-  HWY_INLINE VI Code(VF whole) const { return hn::Sub(hn::BitCast(DI(), whole), less_); }
+  HWY_INLINE VI Code(VF integer) const { return hn::Sub(hn::BitCast(DI(), integer), less_); }
 
   VF low_, high_;
   VI less_;
@@ -154,20 +156,20 @@ HWY_INLINE std::size_t QuantizeFours(const float* x, float scale, std::int32_t z
   const Rounding<Q> rounding(hn::Set(DI(), zero_point));
   std::size_t i = 0;
   for (; i + kFour * lanes <= n; i += kFour * lanes) {
-    VF whole[kFour], apart = hn::Zero(d);
+    VF integer[kFour], apart = hn::Zero(d);
     HWY_UNROLL(4)
     for (std::size_t k = 0; k < kFour; ++k) {
       const VF clamped = rounding.Clamp(hn::Mul(hn::LoadU(d, x + i + k * lanes), factor));
-      whole[k] = rounding.Integer(clamped);
-      apart = hn::Max(apart, hn::Abs(hn::Sub(clamped, hn::Sub(whole[k], magic))));
+      integer[k] = rounding.Integer(clamped);
+      apart = hn::Max(apart, hn::Abs(hn::Sub(clamped, hn::Sub(integer[k], magic))));
     }
     if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Lt(apart, most)))) {
       for (std::size_t k = 0; k < kFour; ++k) {
         const VF quotient = hn::Div(hn::LoadU(d, x + i + k * lanes), hn::Set(d, scale));
-        whole[k] = rounding.Integer(rounding.Clamp(quotient));
+        integer[k] = rounding.Integer(rounding.Clamp(quotient));
       }
     }
-    rounding.StoreFours(whole, out + i);
+    rounding.StoreFours(integer, out + i);
   }
   return i;
 }
@@ -175,7 +177,7 @@ HWY_INLINE std::size_t QuantizeFours(const float* x, float scale, std::int32_t z
 template <class Q>
 HWY_INLINE void QuantizeRun(const float* x, const Scales& by, Q* out, std::size_t n) {
   std::size_t done = 0;
-  // With 65,536 codes, one value in a hundred would be that close to a midpoint.
+  // With 65,536 quantized values, one value in a hundred would be that close to a midpoint.
   if (by.step == 0 && sizeof(Q) == 1) done = QuantizeFours(x, *by.scales, *by.zero_points, out, n);
   // Only work with a single scale may be partly done at this point.
   ScaledRuns(by, n - done, [&](std::size_t i, std::size_t m, VF scale, VI zero_point) HWY_ATTR {
@@ -192,8 +194,8 @@ HWY_INLINE VI LoadInteger(const Q* q, std::size_t n) {
 template <class Q>
 HWY_INLINE void DequantizeRun(const Q* q, const Scales& by, float* out, std::size_t n) {
   ScaledRuns(by, n, [&](std::size_t i, std::size_t m, VF scale, VI zero_point) HWY_ATTR {
-    const VI whole = hn::Sub(LoadInteger(q + i, m), zero_point);
-    StoreSome(hn::Mul(hn::ConvertTo(DF(), whole), scale), DF(), out + i, m);
+    const VI integer = hn::Sub(LoadInteger(q + i, m), zero_point);
+    StoreSome(hn::Mul(hn::ConvertTo(DF(), integer), scale), DF(), out + i, m);
   });
 }
 
@@ -216,11 +218,11 @@ HWY_INLINE void PairRun(const Q* a, std::size_t a_step, const Q* b, std::size_t 
   // With factors like these, no product is infinite and no sum is NaN.
   const bool numbers = std::fabs(by.a_factor) < 1e30f && std::fabs(by.b_factor) < 1e30f;
   for (; numbers && done + 4 * lanes <= n; done += 4 * lanes) {
-    VF whole[4];
+    VF integer[4];
     HWY_UNROLL(4)
     for (std::size_t k = 0; k < 4; ++k)
-      whole[k] = rounding.Integer(rounding.ClampNumber(result(done + k * lanes, lanes)));
-    rounding.StoreFours(whole, out + done);
+      integer[k] = rounding.Integer(rounding.ClampNumber(result(done + k * lanes, lanes)));
+    rounding.StoreFours(integer, out + done);
   }
   Runs(n - done,
        [&](std::size_t i, std::size_t m) HWY_ATTR { rounding(result(done + i, m), out + done + i, m); });
@@ -244,34 +246,35 @@ HWY_INLINE void ProductRun(const Q* a, std::size_t a_step, const Q* b, std::size
 }
 
 template <class Body>
-HWY_INLINE void ForCodes(Codes type, const Body& body) {
+HWY_INLINE void ForQuantized(QuantizedType type, const Body& body) {
   switch (type) {
-    case Codes::uint8:
+    case QuantizedType::uint8:
       return body(std::uint8_t());
-    case Codes::int8:
+    case QuantizedType::int8:
       return body(std::int8_t());
-    case Codes::uint16:
+    case QuantizedType::uint16:
       return body(std::uint16_t());
-    case Codes::int16:
+    case QuantizedType::int16:
       return body(std::int16_t());
   }
 }
 
-void QuantizeCodes(const QuantizeWork& of) {
-  ForCodes(of.type, [&]<class Q>(Q) HWY_ATTR { QuantizeRun(of.x, of.by, static_cast<Q*>(of.out), of.n); });
+void QuantizeAny(const QuantizeWork& of) {
+  ForQuantized(of.type,
+               [&]<class Q>(Q) HWY_ATTR { QuantizeRun(of.x, of.by, static_cast<Q*>(of.out), of.n); });
 }
-void DequantizeCodes(const DequantizeWork& of) {
-  ForCodes(of.type,
-           [&]<class Q>(Q) HWY_ATTR { DequantizeRun(static_cast<const Q*>(of.q), of.by, of.out, of.n); });
+void DequantizeAny(const DequantizeWork& of) {
+  ForQuantized(of.type,
+               [&]<class Q>(Q) HWY_ATTR { DequantizeRun(static_cast<const Q*>(of.q), of.by, of.out, of.n); });
 }
-void AddCodes(const QuantizedSumWork& of) {
-  ForCodes(of.type, [&]<class Q>(Q) HWY_ATTR {
+void AddQuantized(const QuantizedSumWork& of) {
+  ForQuantized(of.type, [&]<class Q>(Q) HWY_ATTR {
     SumRun(static_cast<const Q*>(of.a), of.a_step, static_cast<const Q*>(of.b), of.b_step,
            static_cast<Q*>(of.out), of.n, of.by);
   });
 }
-void MultiplyCodes(const QuantizedProductWork& of) {
-  ForCodes(of.type, [&]<class Q>(Q) HWY_ATTR {
+void MultiplyQuantized(const QuantizedProductWork& of) {
+  ForQuantized(of.type, [&]<class Q>(Q) HWY_ATTR {
     ProductRun(static_cast<const Q*>(of.a), of.a_step, static_cast<const Q*>(of.b), of.b_step,
                static_cast<Q*>(of.out), of.n, of.by);
   });
@@ -303,38 +306,38 @@ std::span<const Descriptor> quantize_simd_descriptors() {
   constexpr std::string_view kTo = "float32 to 8 or 16 bits", kFrom = "8 or 16 bits to float32",
                              kTypes = "8 or 16 bits";
   static const Descriptor all[] = {
-      {"vectors", kTo, "", avx2, false, 0, Quantize{HWY_CHOOSE_AVX2(QuantizeCodes)}},
-      {"vectors", kTo, "", baseline, true, 0, Quantize{HWY_STATIC_DISPATCH(QuantizeCodes)}},
-      {"vectors", kFrom, "", avx2, false, 0, Dequantize{HWY_CHOOSE_AVX2(DequantizeCodes)}},
-      {"vectors", kFrom, "", baseline, true, 0, Dequantize{HWY_STATIC_DISPATCH(DequantizeCodes)}},
-      {"vectors", kTypes, "", avx2, false, 0, QuantizedSum{HWY_CHOOSE_AVX2(AddCodes)}},
-      {"vectors", kTypes, "", baseline, true, 0, QuantizedSum{HWY_STATIC_DISPATCH(AddCodes)}},
-      {"vectors", kTypes, "", avx2, false, 0, QuantizedProduct{HWY_CHOOSE_AVX2(MultiplyCodes)}},
-      {"vectors", kTypes, "", baseline, true, 0, QuantizedProduct{HWY_STATIC_DISPATCH(MultiplyCodes)}},
+      {"vectors", kTo, "", avx2, false, 0, Quantize{HWY_CHOOSE_AVX2(QuantizeAny)}},
+      {"vectors", kTo, "", baseline, true, 0, Quantize{HWY_STATIC_DISPATCH(QuantizeAny)}},
+      {"vectors", kFrom, "", avx2, false, 0, Dequantize{HWY_CHOOSE_AVX2(DequantizeAny)}},
+      {"vectors", kFrom, "", baseline, true, 0, Dequantize{HWY_STATIC_DISPATCH(DequantizeAny)}},
+      {"vectors", kTypes, "", avx2, false, 0, QuantizedSum{HWY_CHOOSE_AVX2(AddQuantized)}},
+      {"vectors", kTypes, "", baseline, true, 0, QuantizedSum{HWY_STATIC_DISPATCH(AddQuantized)}},
+      {"vectors", kTypes, "", avx2, false, 0, QuantizedProduct{HWY_CHOOSE_AVX2(MultiplyQuantized)}},
+      {"vectors", kTypes, "", baseline, true, 0, QuantizedProduct{HWY_STATIC_DISPATCH(MultiplyQuantized)}},
   };
   return all;
 }
 
 template <class Q>
 void quantize(const float* x, const Scales& scales, Q* out, std::size_t n) {
-  const QuantizeWork work{kCodes<Q>, x, scales, out, n};
+  const QuantizeWork work{kQuantizedType<Q>, x, scales, out, n};
   choose<Quantize>(work).run(work);
 }
 template <class Q>
 void dequantize(const Q* q, const Scales& scales, float* out, std::size_t n) {
-  const DequantizeWork work{kCodes<Q>, q, scales, out, n};
+  const DequantizeWork work{kQuantizedType<Q>, q, scales, out, n};
   choose<Dequantize>(work).run(work);
 }
 template <class Q>
 void quantized_sum(const Q* a, std::size_t a_step, const Q* b, std::size_t b_step, Q* out, std::size_t n,
                    const QuantizedPair& by) {
-  const QuantizedSumWork work{{kCodes<Q>, by, a, a_step, b, b_step, out, n}};
+  const QuantizedSumWork work{{kQuantizedType<Q>, by, a, a_step, b, b_step, out, n}};
   choose<QuantizedSum>(work).run(work);
 }
 template <class Q>
 void quantized_product(const Q* a, std::size_t a_step, const Q* b, std::size_t b_step, Q* out, std::size_t n,
                        const QuantizedPair& by) {
-  const QuantizedProductWork work{{kCodes<Q>, by, a, a_step, b, b_step, out, n}};
+  const QuantizedProductWork work{{kQuantizedType<Q>, by, a, a_step, b, b_step, out, n}};
   choose<QuantizedProduct>(work).run(work);
 }
 template void quantize(const float*, const Scales&, std::uint8_t*, std::size_t);

@@ -61,7 +61,7 @@ class FloatRhs {
                              float* scratch) const = 0;
   // All panels one after another, k·16 floats each; null if they are not stored so.
   virtual const float* packed() const { return nullptr; }
-  // Computes the whole GEMM, with the same sums, if this class has its own kernel; false: it has none.
+  // Computes all of the GEMM, with the same sums, if this class has its own kernel; false: it has none.
   virtual bool multiply(const FloatGemmWork&, ThreadPool&) const { return false; }
   virtual std::int64_t bytes() const { return 0; }  // memory that it holds
 };
@@ -109,7 +109,7 @@ struct FloatGemmWork {
   FloatEpilogue epilogue = {};
 };
 
-void gemm(const FloatGemmWork& product, ThreadPool& pool);
+void gemm(const FloatGemmWork& work, ThreadPool& pool);
 
 // ---- Integers: C = (A − zero point)·(B − zero point), exact
 
@@ -220,7 +220,7 @@ struct IntegerGemmWork {
   IntegerEpilogue epilogue = {};
 };
 
-void gemm(const IntegerGemmWork& product, ThreadPool& pool);
+void gemm(const IntegerGemmWork& work, ThreadPool& pool);
 
 // 16-bit A is made signed, and its zero point is applied to the sums. This is the zero point that then
 // remains.

@@ -49,6 +49,6 @@ struct BinaryGemmWork {
   Spread<float> addend = {};
 };
 
-void multiply(const BinaryGemmWork& product, ThreadPool& pool);
+void multiply(const BinaryGemmWork& work, ThreadPool& pool);
 
 }  // namespace anybit::kernels

@@ -19,14 +19,14 @@ SignWords sign_words(unsigned negative, unsigned there) noexcept {
 namespace anybit::kernels {
 namespace {
 
-#define ANYBIT_WIDE __attribute__((target("avx512f,avx512bw,avx512bitalg")))
-#define ANYBIT_WIDE_INLINE ANYBIT_WIDE __attribute__((always_inline)) inline
+#define ANYBIT_AVX512 __attribute__((target("avx512f,avx512bw,avx512bitalg")))
+#define ANYBIT_AVX512_INLINE ANYBIT_AVX512 __attribute__((always_inline)) inline
 
 constexpr std::int64_t kColumns = 64;
 constexpr std::int64_t kByteSteps = 31;  // 31 · 8 agreements fit a byte
 
 // Adds the counts of a panel's even and odd columns, 16 bits each, to 64 sums in order.
-ANYBIT_WIDE_INLINE void add_to(std::int32_t* sums, __m512i even, __m512i odd) {
+ANYBIT_AVX512_INLINE void add_to(std::int32_t* sums, __m512i even, __m512i odd) {
   // Of every 16 columns, the first 8 and the last 8.
   const __m512i low = _mm512_unpacklo_epi16(even, odd), high = _mm512_unpackhi_epi16(even, odd);
   alignas(64) std::uint16_t ordered[kColumns];
@@ -42,7 +42,7 @@ ANYBIT_WIDE_INLINE void add_to(std::int32_t* sums, __m512i even, __m512i odd) {
   }
 }
 
-ANYBIT_WIDE_INLINE __m512i four_times(std::uint32_t word) {
+ANYBIT_AVX512_INLINE __m512i four_times(std::uint32_t word) {
   return _mm512_set1_epi32(static_cast<int>(word));
 }
 
@@ -54,12 +54,12 @@ struct Counts {
   __m512i left;  // carry-save sum of pairs of steps: weight 1
   Counts<Rows - 1> others;
 
-  ANYBIT_WIDE_INLINE void clear() {
+  ANYBIT_AVX512_INLINE void clear() {
     bytes = even = odd = left = _mm512_setzero_si512();
     others.clear();
   }
   // One step, with a mask of the values that count.
-  ANYBIT_WIDE_INLINE void add(__m512i signs, const SignWords* words) {
+  ANYBIT_AVX512_INLINE void add(__m512i signs, const SignWords* words) {
     const __m512i agree = _mm512_xor_si512(signs, four_times(words->plus));
     bytes = _mm512_add_epi8(bytes, _mm512_popcnt_epi8(_mm512_and_si512(agree, four_times(words->there))));
     others.add(signs, words + 1);
@@ -68,7 +68,7 @@ struct Counts {
   // sum becomes `left` and the carries are counted. Where the sum differs from `left`, the carry is the old
   // `left`; elsewhere it is either agreement.
   template <int Step>
-  ANYBIT_WIDE_INLINE void add_two(__m512i first, __m512i differ, const SignWords* words) {
+  ANYBIT_AVX512_INLINE void add_two(__m512i first, __m512i differ, const SignWords* words) {
     constexpr int kSum = 0x96, kCarry = 0xB2;  // (a ^ b ^ c), (a ^ b ? a : c)
     const __m512i before = left;
     left = _mm512_ternarylogic_epi32(left, differ, four_times(words[Step].plus), kSum);
@@ -78,20 +78,20 @@ struct Counts {
     others.template add_two<Step>(first, differ, words + 1);
   }
   // Adds the bytes, each times `1 << shift`, to the 16-bit counts.
-  ANYBIT_WIDE_INLINE void widen(unsigned shift) {
+  ANYBIT_AVX512_INLINE void widen(unsigned shift) {
     even = _mm512_add_epi16(even, _mm512_slli_epi16(_mm512_and_si512(bytes, _mm512_set1_epi16(255)), shift));
     odd = _mm512_add_epi16(odd, _mm512_slli_epi16(_mm512_srli_epi16(bytes, 8), shift));
     bytes = _mm512_setzero_si512();
     others.widen(shift);
   }
   // The remaining carry-save bits, and a last step without a pair.
-  ANYBIT_WIDE_INLINE void add_left(bool last, __m512i signs, const SignWords* words) {
+  ANYBIT_AVX512_INLINE void add_left(bool last, __m512i signs, const SignWords* words) {
     bytes = _mm512_popcnt_epi8(left);
     if (last)
       bytes = _mm512_add_epi8(bytes, _mm512_popcnt_epi8(_mm512_xor_si512(signs, four_times(words->plus))));
     others.add_left(last, signs, words + 1);
   }
-  ANYBIT_WIDE_INLINE void store(std::int32_t* sums, std::int64_t stride) const {
+  ANYBIT_AVX512_INLINE void store(std::int32_t* sums, std::int64_t stride) const {
     add_to(sums, even, odd);
     others.store(sums + stride, stride);
   }
@@ -99,18 +99,18 @@ struct Counts {
 
 template <>
 struct Counts<0> {
-  ANYBIT_WIDE_INLINE void clear() {}
-  ANYBIT_WIDE_INLINE void add(__m512i, const SignWords*) {}
+  ANYBIT_AVX512_INLINE void clear() {}
+  ANYBIT_AVX512_INLINE void add(__m512i, const SignWords*) {}
   template <int Step>
-  ANYBIT_WIDE_INLINE void add_two(__m512i, __m512i, const SignWords*) {}
-  ANYBIT_WIDE_INLINE void widen(unsigned) {}
-  ANYBIT_WIDE_INLINE void add_left(bool, __m512i, const SignWords*) {}
-  ANYBIT_WIDE_INLINE void store(std::int32_t*, std::int64_t) const {}
+  ANYBIT_AVX512_INLINE void add_two(__m512i, __m512i, const SignWords*) {}
+  ANYBIT_AVX512_INLINE void widen(unsigned) {}
+  ANYBIT_AVX512_INLINE void add_left(bool, __m512i, const SignWords*) {}
+  ANYBIT_AVX512_INLINE void store(std::int32_t*, std::int64_t) const {}
 };
 
 template <int Rows>
-ANYBIT_WIDE void count_all(const SignWords* words, const std::uint8_t* panel, std::int64_t steps,
-                           std::int32_t* sums, std::int64_t stride) {
+ANYBIT_AVX512 void count_all(const SignWords* words, const std::uint8_t* panel, std::int64_t steps,
+                             std::int32_t* sums, std::int64_t stride) {
   Counts<Rows> counts;
   counts.clear();
   for (std::int64_t pair = 0; pair < steps / 2;) {
@@ -129,8 +129,8 @@ ANYBIT_WIDE void count_all(const SignWords* words, const std::uint8_t* panel, st
 }
 
 template <int Rows>
-ANYBIT_WIDE void count_there(const SignWords* words, const std::uint8_t* panel, std::int64_t steps,
-                             std::int32_t* sums, std::int64_t stride) {
+ANYBIT_AVX512 void count_there(const SignWords* words, const std::uint8_t* panel, std::int64_t steps,
+                               std::int32_t* sums, std::int64_t stride) {
   Counts<Rows> counts;
   counts.clear();
   for (std::int64_t step = 0; step < steps;) {
@@ -141,14 +141,14 @@ ANYBIT_WIDE void count_there(const SignWords* words, const std::uint8_t* panel, 
   counts.store(sums, stride);
 }
 
-ANYBIT_WIDE_INLINE unsigned negative_of(const float* from) {
+ANYBIT_AVX512_INLINE unsigned negative_of(const float* from) {
   return _mm512_cmp_ps_mask(_mm512_loadu_ps(from), _mm512_setzero_ps(), _CMP_LT_OQ);
 }
 
 }  // namespace
 
-ANYBIT_WIDE void write_binary_avx512(const float* from, std::int64_t count, SignWords* to,
-                                     std::int64_t stride) {
+ANYBIT_AVX512 void write_binary_avx512(const float* from, std::int64_t count, SignWords* to,
+                                       std::int64_t stride) {
   std::int64_t i = 0;
   for (; i + 16 <= count; i += 16, to += 2 * stride) {
     const unsigned negative = negative_of(from + i);

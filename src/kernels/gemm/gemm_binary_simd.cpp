@@ -17,8 +17,8 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
-#ifndef ANYBIT_BINARY_PRODUCT
-#define ANYBIT_BINARY_PRODUCT
+#ifndef ANYBIT_BINARY_GEMM
+#define ANYBIT_BINARY_GEMM
 namespace anybit::kernels {
 
 inline constexpr std::int64_t kTable = 16;              // entries: one for each four values of B
@@ -235,15 +235,15 @@ struct InWords {
   }
 };
 
-HWY_INLINE void FinishRow(const BinaryGemmWork& product, std::int64_t row, std::int64_t first,
+HWY_INLINE void FinishRow(const BinaryGemmWork& work, std::int64_t row, std::int64_t first,
                           std::int64_t count, const std::int32_t* HWY_RESTRICT sums, std::int32_t k) {
-  const float scale = product.scale, beta = product.beta;
-  const float* HWY_RESTRICT factors = product.factors + first;
-  float* HWY_RESTRICT to = product.c + row * product.c_stride + first;
+  const float scale = work.scale, beta = work.beta;
+  const float* HWY_RESTRICT factors = work.factors + first;
+  float* HWY_RESTRICT to = work.c + row * work.c_stride + first;
   for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(2 * sums[i] - k) * (scale * factors[i]);
-  if (!product.addend.data) return;
-  const float* HWY_RESTRICT more = product.addend.data + row * product.addend.row_stride;
-  if (product.addend.column_stride == 0) {
+  if (!work.addend.data) return;
+  const float* HWY_RESTRICT more = work.addend.data + row * work.addend.row_stride;
+  if (work.addend.column_stride == 0) {
     for (std::int64_t i = 0; i < count; ++i) to[i] += beta * *more;
   } else {
     for (std::int64_t i = 0; i < count; ++i) to[i] += beta * more[first + i];
@@ -252,17 +252,17 @@ HWY_INLINE void FinishRow(const BinaryGemmWork& product, std::int64_t row, std::
 
 // `count` elements of kRows rows from k on; adds the number of elements that count to `there`.
 template <class As, std::int64_t kRows>
-HWY_INLINE void ReadRows(const BinaryGemmWork& product, std::int64_t row, std::int64_t k, std::int64_t count,
+HWY_INLINE void ReadRows(const BinaryGemmWork& work, std::int64_t row, std::int64_t k, std::int64_t count,
                          std::uint8_t* HWY_RESTRICT to, std::int32_t* HWY_RESTRICT there) {
-  if (!product.rows) {
+  if (!work.rows) {
     for (std::int64_t r = 0; r < kRows; ++r) {
-      As::Floats(product.a + (row + r) * product.a_stride + k, count, to + r * As::kBytes, kRows);
+      As::Floats(work.a + (row + r) * work.a_stride + k, count, to + r * As::kBytes, kRows);
       there[r] += static_cast<std::int32_t>(count);
     }
     return;
   }
   std::uint8_t signs[kRows][8 * kChunk];
-  product.rows->read(row, kRows, k, count, signs, 8 * kChunk);
+  work.rows->read(row, kRows, k, count, signs, 8 * kChunk);
   const std::int64_t steps = (count + 7) / 8;
   for (std::int64_t r = 0; r < kRows; ++r) {
     std::fill(signs[r] + count, signs[r] + 8 * steps, static_cast<std::uint8_t>(Sign::none));
@@ -273,8 +273,8 @@ HWY_INLINE void ReadRows(const BinaryGemmWork& product, std::int64_t row, std::i
 }
 
 template <class As, std::int64_t kRows>
-HWY_INLINE void MultiplyRows(const BinaryGemmWork& product, const BinaryPart& part) {
-  const PackedBinary& b = *product.b;
+HWY_INLINE void MultiplyRows(const BinaryGemmWork& work, const BinaryPart& part) {
+  const PackedBinary& b = *work.b;
   const std::int64_t wide = part.panels * kWide, bytes = kRows * kChunk * As::kBytes;
   auto* signs = reinterpret_cast<std::uint8_t*>(
       gemm_scratch(bytes + kRows * wide * static_cast<std::int64_t>(sizeof(std::int32_t))));
@@ -283,31 +283,31 @@ HWY_INLINE void MultiplyRows(const BinaryGemmWork& product, const BinaryPart& pa
   std::int32_t there[kRows] = {};
   for (std::int64_t step = 0; step < b.depth(); step += kChunk) {
     const std::int64_t steps = std::min(kChunk, b.depth() - step);
-    ReadRows<As, kRows>(product, part.row, 8 * step, std::min(8 * steps, b.k() - 8 * step), signs, there);
+    ReadRows<As, kRows>(work, part.row, 8 * step, std::min(8 * steps, b.k() - 8 * step), signs, there);
     for (std::int64_t p = 0; p < part.panels; ++p) {
-      As::template Count<kRows>(product.rows == nullptr, signs, b.panel(part.panel + p) + step * kWide, steps,
+      As::template Count<kRows>(work.rows == nullptr, signs, b.panel(part.panel + p) + step * kWide, steps,
                                 sums + p * kWide, wide);
     }
   }
   const std::int64_t first = part.panel * kWide, count = std::min(wide, b.n() - first);
   for (std::int64_t r = 0; r < kRows; ++r)
-    FinishRow(product, part.row + r, first, count, sums + r * wide, there[r]);
+    FinishRow(work, part.row + r, first, count, sums + r * wide, there[r]);
 }
 
 template <class As, std::int64_t kRows>
-HWY_INLINE void MultiplyAll(const BinaryGemmWork& product, BinaryPart part) {
+HWY_INLINE void MultiplyAll(const BinaryGemmWork& work, BinaryPart part) {
   const std::int64_t end = part.row + part.rows;
-  for (; part.row + kRows <= end; part.row += kRows) MultiplyRows<As, kRows>(product, part);
-  for (; part.row < end; ++part.row) MultiplyRows<As, 1>(product, part);
+  for (; part.row + kRows <= end; part.row += kRows) MultiplyRows<As, kRows>(work, part);
+  for (; part.row < end; ++part.row) MultiplyRows<As, 1>(work, part);
 }
 
-void MultiplyByTables(const BinaryGemmWork& product, const BinaryPart& part) {
-  MultiplyAll<InTables, kRowsAtOnce>(product, part);
+void MultiplyByTables(const BinaryGemmWork& work, const BinaryPart& part) {
+  MultiplyAll<InTables, kRowsAtOnce>(work, part);
 }
 
 #if HWY_TARGET == HWY_AVX2
-void MultiplyByCounts(const BinaryGemmWork& product, const BinaryPart& part) {
-  MultiplyAll<InWords, kMostRows>(product, part);
+void MultiplyByCounts(const BinaryGemmWork& work, const BinaryPart& part) {
+  MultiplyAll<InWords, kMostRows>(work, part);
 }
 #endif
 
@@ -346,21 +346,21 @@ void binarize(const float* from, std::int64_t count, std::uint8_t* to) {
   for (std::int64_t i = 0; i < count; ++i) to[i] = from[i] < 0 ? 1 : 0;
 }
 
-void multiply(const BinaryGemmWork& product, ThreadPool& pool) {
+void multiply(const BinaryGemmWork& work, ThreadPool& pool) {
   // Many rows: all columns at once, so that A's tables are built once. Few rows: the columns are split among
   // threads.
   constexpr std::int64_t kManyRows = 32, kPanelsOfFew = 4;
-  const std::int64_t all = product.b->panels();
-  const std::int64_t rows = product.m >= kManyRows ? 2 * kMostRows : kMostRows;
-  const std::int64_t panels = product.m >= kManyRows ? std::max<std::int64_t>(all, 1) : kPanelsOfFew;
-  const std::int64_t across = (all + panels - 1) / panels, down = (product.m + rows - 1) / rows;
-  const BinaryGemm& kernel = choose<BinaryGemm>(product);
+  const std::int64_t all = work.b->panels();
+  const std::int64_t rows = work.m >= kManyRows ? 2 * kMostRows : kMostRows;
+  const std::int64_t panels = work.m >= kManyRows ? std::max<std::int64_t>(all, 1) : kPanelsOfFew;
+  const std::int64_t across = (all + panels - 1) / panels, down = (work.m + rows - 1) / rows;
+  const BinaryGemm& kernel = choose<BinaryGemm>(work);
   pool.run(across * down, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       // From the last row on: those were read last, for the mean of A, and are still in the cache.
       const std::int64_t row = (down - 1 - i / across) * rows, panel = i % across * panels;
-      const BinaryPart part{row, std::min(rows, product.m - row), panel, std::min(panels, all - panel)};
-      kernel.run(product, part);
+      const BinaryPart part{row, std::min(rows, work.m - row), panel, std::min(panels, all - panel)};
+      kernel.run(work, part);
     }
   });
 }

@@ -152,16 +152,16 @@ HWY_INLINE void RunBlock(Math& math, const Cut& cut, std::int64_t m, std::int64_
   }
 }
 
-template <class Math, class Product>
-HWY_INLINE void RunBlocks(const Product& product, std::int64_t max_depth, ThreadPool& pool,
+template <class Math, class Work>
+HWY_INLINE void RunBlocks(const Work& work, std::int64_t max_depth, ThreadPool& pool,
                           std::int64_t max_rows = kBlockRows) {
   struct Job {
-    const Product& product;
+    const Work& work;
     Cut cut;
-  } const job{product, Cut(product.m, product.n, product.k, max_depth, max_rows)};
-  pool.run(job.cut.row_blocks * job.cut.panel_blocks, job.cut.chunk(product.k),
+  } const job{work, Cut(work.m, work.n, work.k, max_depth, max_rows)};
+  pool.run(job.cut.row_blocks * job.cut.panel_blocks, job.cut.chunk(work.k),
            [&job](std::int64_t first, std::int64_t last) HWY_ATTR {
-             const Product& of = job.product;
+             const Work& of = job.work;
              for (std::int64_t block = first; block < last; ++block) {
                Math math(of);
                RunBlock(math, job.cut, of.m, of.n, of.k, block);

@@ -42,7 +42,7 @@ class DynamicInt8Weights final : public FloatRhs {
   static std::unique_ptr<const DynamicInt8Weights> make(const CodeMatrix& from);
 
   const float* panel(std::int64_t index, std::int64_t k, std::int64_t count, float* scratch) const override;
-  bool multiply(const FloatGemmWork& product, ThreadPool& pool) const override;
+  bool multiply(const FloatGemmWork& work, ThreadPool& pool) const override;
   std::int64_t bytes() const override;
 
  private:

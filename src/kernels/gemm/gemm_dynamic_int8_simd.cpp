@@ -25,7 +25,7 @@ struct RoundedRows {
 
 struct DynamicGemmWork {
   const NumberView& view;
-  const FloatGemmWork& product;
+  const FloatGemmWork& work;
   const RoundedRows& rounded;
 };
 
@@ -55,21 +55,21 @@ HWY_INLINE void RoundRun(const float* HWY_RESTRICT x, std::int64_t count, std::i
   for (std::int64_t i = 0; i < count; i += kLanes) {
     // Scales below the normal range are rounded themselves, so the quotient has to be clamped.
     const VF steps = hn::Max(hn::Min(hn::Div(hn::LoadU(d, x + i), by), limit), hn::Neg(limit));
-    const VI whole = any ? hn::NearestInt(steps) : hn::Zero(di);
-    total = hn::Add(total, whole);
-    hn::StoreU(hn::DemoteTo(bytes, whole), bytes, to + i);
+    const VI integer = any ? hn::NearestInt(steps) : hn::Zero(di);
+    total = hn::Add(total, integer);
+    hn::StoreU(hn::DemoteTo(bytes, integer), bytes, to + i);
   }
   sum = hn::GetLane(hn::SumOfLanes(di, total));
 }
 
-void RoundRows(const NumberView& view, const FloatGemmWork& product, const RoundedRows& rounded,
+void RoundRows(const NumberView& view, const FloatGemmWork& work, const RoundedRows& rounded,
                ThreadPool& pool) {
   struct Job {
     const NumberView& view;
     const MatrixView<float>& a;
     const RoundedRows& rounded;
-  } const job{view, product.a, rounded};
-  pool.run(product.m, Ratio(1 << 16, product.k), [&job](std::int64_t first, std::int64_t last) HWY_ATTR {
+  } const job{view, work.a, rounded};
+  pool.run(work.m, Ratio(1 << 16, work.k), [&job](std::int64_t first, std::int64_t last) HWY_ATTR {
     HWY_ALIGN float padded[kRunRows];
     for (std::int64_t r = first; r < last; ++r) {
       std::int8_t* to = job.rounded.numbers + r * job.rounded.stride;
@@ -282,50 +282,50 @@ HWY_NOINLINE void NumberStrip(const NumberView& view, const RoundedRows& rounded
 
 // All rows by some panels.
 template <NumberKind kKind, bool Zeros, int Panels>
-HWY_INLINE void NumberPanels(const NumberView& view, const FloatGemmWork& product, const RoundedRows& rounded,
+HWY_INLINE void NumberPanels(const NumberView& view, const FloatGemmWork& work, const RoundedRows& rounded,
                              std::int64_t panel) {
   HWY_ALIGN float sums[3 * Panels * kPanel];
   const auto strip = [&]<int Rows>(std::int64_t row) HWY_ATTR {
     NumberStrip<kKind, Zeros, Rows, Panels>(view, rounded, panel, row, sums);
-    for (int p = 0; p < Panels; ++p) FinishTile(product, sums + p * Rows * kPanel, row, Rows, panel + p);
+    for (int p = 0; p < Panels; ++p) FinishTile(work, sums + p * Rows * kPanel, row, Rows, panel + p);
   };
   std::int64_t row = 0;
-  for (; Panels == 1 && row + 3 <= product.m; row += 3) strip.template operator()<3>(row);
-  for (; row < product.m; ++row) strip.template operator()<1>(row);
+  for (; Panels == 1 && row + 3 <= work.m; row += 3) strip.template operator()<3>(row);
+  for (; row < work.m; ++row) strip.template operator()<1>(row);
 }
 
 template <NumberKind kKind, bool Zeros>
-void NumberProduct(const NumberView& view, const FloatGemmWork& product, const RoundedRows& rounded,
-                   ThreadPool& pool) {
+void MultiplyNumbers(const NumberView& view, const FloatGemmWork& work, const RoundedRows& rounded,
+                     ThreadPool& pool) {
   struct Job {
     const NumberView& view;
-    const FloatGemmWork& product;
+    const FloatGemmWork& work;
     const RoundedRows& rounded;
     std::int64_t panels;
-  } const job{view, product, rounded, Ratio(product.n, kPanel)};
+  } const job{view, work, rounded, Ratio(work.n, kPanel)};
   // Two panels at a time: with one row, the row's numbers are read half as often.
-  const std::int64_t macs = std::max<std::int64_t>(1, 2 * kPanel * product.m * product.k);
+  const std::int64_t macs = std::max<std::int64_t>(1, 2 * kPanel * work.m * work.k);
   pool.run(Ratio(job.panels, 2), Ratio(kPartMacs, macs),
            [&job](std::int64_t first, std::int64_t last) HWY_ATTR {
              for (std::int64_t p = first * 2; p < std::min(last * 2, job.panels); p += 2) {
-               if (job.product.m < 3 && p + 2 <= job.panels) {
-                 NumberPanels<kKind, Zeros, 2>(job.view, job.product, job.rounded, p);
+               if (job.work.m < 3 && p + 2 <= job.panels) {
+                 NumberPanels<kKind, Zeros, 2>(job.view, job.work, job.rounded, p);
                  continue;
                }
                for (std::int64_t i = p; i < std::min(p + 2, job.panels); ++i)
-                 NumberPanels<kKind, Zeros, 1>(job.view, job.product, job.rounded, i);
+                 NumberPanels<kKind, Zeros, 1>(job.view, job.work, job.rounded, i);
              }
            });
 }
 
-void MultiplyRounded(const DynamicGemmWork& work, ThreadPool& pool) {
-  const NumberView& view = work.view;
-  const FloatGemmWork& product = work.product;
-  const RoundedRows& rounded = work.rounded;
-  RoundRows(view, product, rounded, pool);
+void MultiplyRounded(const DynamicGemmWork& all, ThreadPool& pool) {
+  const NumberView& view = all.view;
+  const FloatGemmWork& work = all.work;
+  const RoundedRows& rounded = all.rounded;
+  RoundRows(view, work, rounded, pool);
   const auto with = [&]<NumberKind kKind>() {
-    if (view.zeros) return NumberProduct<kKind, true>(view, product, rounded, pool);
-    NumberProduct<kKind, false>(view, product, rounded, pool);
+    if (view.zeros) return MultiplyNumbers<kKind, true>(view, work, rounded, pool);
+    MultiplyNumbers<kKind, false>(view, work, rounded, pool);
   };
   switch (view.kind) {
     case NumberKind::nibbles:
@@ -359,24 +359,24 @@ std::span<const Descriptor> gemm_dynamic_int8_simd_descriptors() {
   return all;
 }
 
-bool DynamicInt8Weights::multiply(const FloatGemmWork& product, ThreadPool& pool) const {
-  if (product.rows || product.a.column_stride != 1) return false;
+bool DynamicInt8Weights::multiply(const FloatGemmWork& work, ThreadPool& pool) const {
+  if (work.rows || work.a.column_stride != 1) return false;
   RoundedRows rounded{view_.groups * kDot4Group, static_cast<std::int64_t>(view_.runs.size())};
-  const std::int64_t rows = std::min(product.m, kRowsAtOnce);
+  const std::int64_t rows = std::min(work.m, kRowsAtOnce);
   const std::int64_t numbers = rows * rounded.stride, runs = rows * rounded.runs;
   std::byte* scratch = gemm_scratch(numbers + runs * 8);  // numbers come in groups of 16: aligned
   rounded.numbers = reinterpret_cast<std::int8_t*>(scratch);
   rounded.scales = reinterpret_cast<float*>(scratch + numbers);
   rounded.sums = reinterpret_cast<std::int32_t*>(scratch + numbers + runs * 4);
-  for (std::int64_t row = 0; row < product.m; row += kRowsAtOnce) {
-    FloatGemmWork part = product;
-    part.m = std::min(kRowsAtOnce, product.m - row);
-    part.a.data += row * product.a.row_stride;
-    part.c += row * product.c_stride;
+  for (std::int64_t row = 0; row < work.m; row += kRowsAtOnce) {
+    FloatGemmWork part = work;
+    part.m = std::min(kRowsAtOnce, work.m - row);
+    part.a.data += row * work.a.row_stride;
+    part.c += row * work.c_stride;
     Spread<float>& addend = part.epilogue.addend;
     if (addend.data) addend.data += row * addend.row_stride;
-    const DynamicGemmWork work{view_, part, rounded};
-    choose<DynamicGemm>(work).run(work, pool);
+    const DynamicGemmWork all{view_, part, rounded};
+    choose<DynamicGemm>(all).run(all, pool);
   }
   return true;
 }

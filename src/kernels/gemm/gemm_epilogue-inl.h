@@ -18,17 +18,17 @@ using VF = hn::Vec<DF>;
 inline constexpr int kMostRows = kTileRows > 4 ? kTileRows : 4;
 
 // The epilogue for up to kMostRows rows of C: scale, add, clamp. Sums are in rows of 16.
-HWY_INLINE void FinishTile(const FloatGemmWork& product, const float* sums, std::int64_t row, int rows,
+HWY_INLINE void FinishTile(const FloatGemmWork& work, const float* sums, std::int64_t row, int rows,
                            std::int64_t panel) {
   const DF d;
-  const FloatEpilogue& e = product.epilogue;
-  const std::int64_t column = panel * kPanel, columns = std::min(kPanel, product.n - column);
+  const FloatEpilogue& e = work.epilogue;
+  const std::int64_t column = panel * kPanel, columns = std::min(kPanel, work.n - column);
   const VF alpha = hn::Set(d, e.alpha), beta = hn::Set(d, e.beta);
   const VF low = hn::Set(d, e.low), high = hn::Set(d, e.high);
   HWY_ALIGN float tail[kMostRows * kPanel];
-  float* to = product.c + row * product.c_stride + column;
+  float* to = work.c + row * work.c_stride + column;
   float* at = columns == kPanel ? to : tail;
-  const std::int64_t stride = columns == kPanel ? product.c_stride : kPanel;
+  const std::int64_t stride = columns == kPanel ? work.c_stride : kPanel;
   Terms<float> addend;
   for (int v = 0; v < kVectors; ++v) {
     for (int r = 0; r < rows; ++r) {
@@ -41,8 +41,7 @@ HWY_INLINE void FinishTile(const FloatGemmWork& product, const float* sums, std:
     }
   }
   for (int r = 0; r < rows && at != to; ++r) {
-    std::memcpy(to + r * product.c_stride, tail + r * kPanel,
-                static_cast<std::size_t>(columns) * sizeof(float));
+    std::memcpy(to + r * work.c_stride, tail + r * kPanel, static_cast<std::size_t>(columns) * sizeof(float));
   }
 }
 

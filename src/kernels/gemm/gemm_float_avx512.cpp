@@ -9,13 +9,13 @@
 namespace anybit::kernels {
 namespace {
 
-#define ANYBIT_WIDE __attribute__((target("avx512f")))
+#define ANYBIT_AVX512 __attribute__((target("avx512f")))
 
 // g++ 12 spills accumulators to memory unless each is pinned to a register once per iteration.
-#define ANYBIT_PIN_WIDE(vector) asm("" : "+v"(vector))
+#define ANYBIT_PIN_AVX512(vector) asm("" : "+v"(vector))
 
 template <int Rows>
-ANYBIT_WIDE void multiply_rows(const TwoTiles& tiles) {
+ANYBIT_AVX512 void multiply_rows(const TwoTiles& tiles) {
   const float *a = tiles.a, *first = tiles.b[0], *second = tiles.b[1];
   const std::int64_t stride = tiles.stride;
   __m512 sums[Rows][2];
@@ -32,9 +32,9 @@ ANYBIT_WIDE void multiply_rows(const TwoTiles& tiles) {
     for (int r = 0; r < Rows; ++r) {
       const __m512 x = _mm512_set1_ps(a[r * stride + k]);
       sums[r][0] = _mm512_fmadd_ps(x, left, sums[r][0]);
-      ANYBIT_PIN_WIDE(sums[r][0]);
+      ANYBIT_PIN_AVX512(sums[r][0]);
       sums[r][1] = _mm512_fmadd_ps(x, right, sums[r][1]);
-      ANYBIT_PIN_WIDE(sums[r][1]);
+      ANYBIT_PIN_AVX512(sums[r][1]);
     }
   }
 #pragma GCC unroll 6

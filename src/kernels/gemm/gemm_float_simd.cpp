@@ -109,25 +109,25 @@ class FloatMath {
   using A = float;
   using B = float;
   using Sum = float;
-  explicit FloatMath(const FloatGemmWork& product) : product_(product), plain_(IsPlain(product.epilogue)) {}
+  explicit FloatMath(const FloatGemmWork& work) : work_(work), plain_(IsPlain(work.epilogue)) {}
 
   static std::int64_t Stride(std::int64_t depth) { return depth + kPanel; }
   std::int64_t LeftBytes(std::int64_t rows, std::int64_t depth) const {
     return InPlace() ? 0 : Ratio(rows * Stride(depth) * 4, 64) * 64;
   }
-  std::int64_t RightBytes(std::int64_t depth) const { return product_.b->packed() ? 0 : depth * kPanel * 4; }
+  std::int64_t RightBytes(std::int64_t depth) const { return work_.b->packed() ? 0 : depth * kPanel * 4; }
 
   HWY_INLINE const float* Left(std::int64_t row, std::int64_t rows, std::int64_t k, std::int64_t count,
                                std::byte* scratch, std::int64_t& stride) const {
-    const MatrixView<float>& a = product_.a;
+    const MatrixView<float>& a = work_.a;
     if (InPlace()) {
       stride = a.row_stride;
       return a.data + row * stride + k;
     }
     stride = Stride(count);
     float* to = reinterpret_cast<float*>(scratch);
-    if (product_.rows) {
-      product_.rows->read(row, rows, k, count, to, stride);
+    if (work_.rows) {
+      work_.rows->read(row, rows, k, count, to, stride);
       return to;
     }
     const float* from = a.data + row * a.row_stride + k * a.column_stride;
@@ -139,12 +139,12 @@ class FloatMath {
   }
   static constexpr std::int64_t kRowBytes = kPanel * 4;
   HWY_INLINE const std::byte* Ahead(std::int64_t panel, std::int64_t k) const {
-    const float* packed = product_.b->packed();
-    return packed ? reinterpret_cast<const std::byte*>(packed + (panel * product_.k + k) * kPanel) : nullptr;
+    const float* packed = work_.b->packed();
+    return packed ? reinterpret_cast<const std::byte*>(packed + (panel * work_.k + k) * kPanel) : nullptr;
   }
   HWY_INLINE const float* Right(std::int64_t panel, std::int64_t k, std::int64_t count,
                                 float* scratch) const {
-    return product_.b->panel(panel, k, count, scratch);
+    return work_.b->panel(panel, k, count, scratch);
   }
   HWY_INLINE void Multiply(int rows, const float* a, std::int64_t stride, const float* b, std::int64_t count,
                            float* sums, std::int64_t sum_stride, bool first) const {
@@ -152,21 +152,21 @@ class FloatMath {
                                                                            sum_stride, first);
   }
   HWY_INLINE float* Direct(std::int64_t row, std::int64_t panel, std::int64_t& stride) const {
-    if (!plain_ || (panel + 1) * kPanel > product_.n) return nullptr;
-    stride = product_.c_stride;
-    return product_.c + row * stride + panel * kPanel;
+    if (!plain_ || (panel + 1) * kPanel > work_.n) return nullptr;
+    stride = work_.c_stride;
+    return work_.c + row * stride + panel * kPanel;
   }
   HWY_INLINE void Finish(const float* sums, std::int64_t row, int rows, std::int64_t panel) const {
-    FinishTile(product_, sums, row, rows, panel);
+    FinishTile(work_, sums, row, rows, panel);
   }
 
  private:
-  bool InPlace() const { return !product_.rows && product_.a.column_stride == 1; }
+  bool InPlace() const { return !work_.rows && work_.a.column_stride == 1; }
   static bool IsPlain(const FloatEpilogue& e) {
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
     return e.alpha == 1 && !e.addend.data && e.low == -kInfinity && e.high == kInfinity;
   }
-  const FloatGemmWork& product_;
+  const FloatGemmWork& work_;
   const bool plain_;  // sums are C's elements
 };
 
@@ -185,16 +185,16 @@ class Avx512Math : public FloatMath<true> {
 
 // A few rows by a packed matrix, which is read once, in order: bound by memory.
 template <bool Fused, int Rows, int Panels>
-void FewRows(const FloatGemmWork& product, ThreadPool& pool) {
+void FewRows(const FloatGemmWork& work, ThreadPool& pool) {
   static_assert(Rows <= kMostRows);
   struct Job {
-    const FloatGemmWork& product;
+    const FloatGemmWork& work;
     std::int64_t panels;
-  } const job{product, Ratio(product.n, kPanel)};
-  const std::int64_t strip_macs = std::max<std::int64_t>(1, Rows * Panels * kPanel * product.k);
+  } const job{work, Ratio(work.n, kPanel)};
+  const std::int64_t strip_macs = std::max<std::int64_t>(1, Rows * Panels * kPanel * work.k);
   pool.run(Ratio(job.panels, Panels), Ratio(kPartMacs, 4 * strip_macs),
            [&job](std::int64_t first, std::int64_t last) HWY_ATTR {
-             const FloatGemmWork& of = job.product;
+             const FloatGemmWork& of = job.work;
              const FloatMath<Fused> math(of);
              HWY_ALIGN float sums[Rows * Panels * kPanel];
              for (std::int64_t p = first * Panels; p < std::min(last * Panels, job.panels); p += Panels) {
@@ -214,24 +214,22 @@ void FewRows(const FloatGemmWork& product, ThreadPool& pool) {
 }
 
 template <bool Fused>
-void FewRowsGemm(const FloatGemmWork& product, ThreadPool& pool) {
-  if (product.m == 1) FewRows<Fused, 1, 4>(product, pool);
-  if (product.m == 2) FewRows<Fused, 2, 2>(product, pool);
-  if (product.m == 3) FewRows<Fused, 3, 2>(product, pool);
-  if (product.m == 4) FewRows<Fused, 4, 1>(product, pool);
+void FewRowsGemm(const FloatGemmWork& work, ThreadPool& pool) {
+  if (work.m == 1) FewRows<Fused, 1, 4>(work, pool);
+  if (work.m == 2) FewRows<Fused, 2, 2>(work, pool);
+  if (work.m == 3) FewRows<Fused, 3, 2>(work, pool);
+  if (work.m == 4) FewRows<Fused, 4, 1>(work, pool);
 }
 
 // Unfused: the same bits on every target.
 template <bool Fused>
-void BlockGemm(const FloatGemmWork& product, ThreadPool& pool) {
-  RunBlocks<FloatMath<Fused>>(product, 256, pool);
+void BlockGemm(const FloatGemmWork& work, ThreadPool& pool) {
+  RunBlocks<FloatMath<Fused>>(work, 256, pool);
 }
 
 #if HWY_TARGET == HWY_AVX2
 // CPUs with AVX-512 have a larger L2 cache: with blocks of more rows, B is read fewer times.
-void Avx512Gemm(const FloatGemmWork& product, ThreadPool& pool) {
-  RunBlocks<Avx512Math>(product, 384, pool, 192);
-}
+void Avx512Gemm(const FloatGemmWork& work, ThreadPool& pool) { RunBlocks<Avx512Math>(work, 384, pool, 192); }
 #endif
 
 // Packs a panel of columns, for B or its transpose.
@@ -257,13 +255,11 @@ namespace {
 
 HWY_EXPORT(FloatPanel);
 
-bool has_few_rows(const FloatGemmWork& product) {
-  return product.m <= 4 && product.b->packed() && !product.rows && product.a.column_stride == 1;
+bool has_few_rows(const FloatGemmWork& work) {
+  return work.m <= 4 && work.b->packed() && !work.rows && work.a.column_stride == 1;
 }
-bool has_many_rows(const FloatGemmWork& product) { return !has_few_rows(product); }
-bool is_reproducible_with_few_rows(const FloatGemmWork& product) {
-  return reproducible() && has_few_rows(product);
-}
+bool has_many_rows(const FloatGemmWork& work) { return !has_few_rows(work); }
+bool is_reproducible_with_few_rows(const FloatGemmWork& work) { return reproducible() && has_few_rows(work); }
 bool is_reproducible(const FloatGemmWork&) { return reproducible(); }
 
 }  // namespace
@@ -309,9 +305,9 @@ PackedFloats::PackedFloats(MatrixView<float> b, std::int64_t k, std::int64_t n)
 
 std::int64_t PackedFloats::bytes() const { return (n_ + kPanel - 1) / kPanel * k_ * kPanel * 4; }
 
-void gemm(const FloatGemmWork& product, ThreadPool& pool) {
-  if (product.m <= 0 || product.n <= 0 || product.b->multiply(product, pool)) return;
-  choose<FloatGemm>(product).run(product, pool);
+void gemm(const FloatGemmWork& work, ThreadPool& pool) {
+  if (work.m <= 0 || work.n <= 0 || work.b->multiply(work, pool)) return;
+  choose<FloatGemm>(work).run(work, pool);
 }
 
 }  // namespace anybit::kernels

@@ -5,8 +5,8 @@
 #include "hwy/foreach_target.h"
 #include "kernels/gemm/gemm_int8_tiles-inl.h"
 
-#ifndef ANYBIT_KERNELS_GEMM_WHOLE_ONCE_
-#define ANYBIT_KERNELS_GEMM_WHOLE_ONCE_
+#ifndef ANYBIT_KERNELS_GEMM_INT8_ONCE_
+#define ANYBIT_KERNELS_GEMM_INT8_ONCE_
 namespace anybit::kernels {
 // A GEMM whose sums may need 64 bits.
 struct Int64GemmWork : IntegerGemmWork {
@@ -28,24 +28,24 @@ class IntegerLeft {
  public:
   static constexpr int kTogether = 1;
   using A = std::int16_t;
-  explicit IntegerLeft(const IntegerGemmWork& product) : product_(product) {}
+  explicit IntegerLeft(const IntegerGemmWork& work) : work_(work) {}
 
   // Longer rows get padded strides, to avoid cache set conflicts.
   static constexpr std::int64_t kShort = 128;
   static std::int64_t Stride(std::int64_t depth) { return Ratio(depth, 2) * 2 + 2 * kPanel; }
   std::int64_t LeftBytes(std::int64_t rows, std::int64_t depth) const {
-    const std::int64_t raw = product_.rows ? rows * depth * bytes_of(product_.a.type) : 0;
+    const std::int64_t raw = work_.rows ? rows * depth * bytes_of(work_.a.type) : 0;
     return Ratio(rows * Stride(depth) * 2, 64) * 64 + Ratio(raw, 64) * 64;
   }
   HWY_INLINE const std::int16_t* Left(std::int64_t row, std::int64_t rows, std::int64_t k, std::int64_t count,
                                       std::byte* scratch, std::int64_t& stride) const {
     stride = Stride(count);
     auto* to = reinterpret_cast<std::int16_t*>(scratch);
-    IntegerView from = product_.a;
+    IntegerView from = work_.a;
     const std::int64_t width = bytes_of(from.type);
-    if (product_.rows) {
+    if (work_.rows) {
       std::byte* raw = scratch + Ratio(rows * stride * 2, 64) * 64;
-      product_.rows->read(row, rows, k, count, raw, count);
+      work_.rows->read(row, rows, k, count, raw, count);
       from.data = raw;
       from.row_stride = count;
       from.column_stride = 1;
@@ -55,7 +55,7 @@ class IntegerLeft {
     }
     // Short contiguous rows are one long row.
     if (count <= kShort && count % 2 == 0 && from.row_stride == count && from.column_stride == 1 &&
-        product_.a_zero.row_stride == 0) {
+        work_.a_zero.row_stride == 0) {
       stride = count;
       Widen(from.type, from.data, 1, rows * count, Zero(row), to);
       return to;
@@ -69,7 +69,7 @@ class IntegerLeft {
 
  protected:
   HWY_INLINE std::int32_t Zero(std::int64_t row) const {
-    return product_.a_zero.data ? product_.a_zero.data[row * product_.a_zero.row_stride] : 0;
+    return work_.a_zero.data ? work_.a_zero.data[row * work_.a_zero.row_stride] : 0;
   }
   static HWY_INLINE void Widen(IntegerType type, const void* from, std::int64_t step, std::int64_t count,
                                std::int32_t zero, std::int16_t* to) {
@@ -85,7 +85,7 @@ class IntegerLeft {
         return WidenRow(static_cast<const std::uint16_t*>(from), step, count, 32768, to);
     }
   }
-  const IntegerGemmWork& product_;
+  const IntegerGemmWork& work_;
 };
 
 // B in any layout: panels are widened, and their zero points subtracted, when needed.
@@ -94,13 +94,13 @@ class IntegerMath : public IntegerLeft {
   using B = std::int16_t;
   using Sum = std::int32_t;
   static constexpr std::int64_t kRowBytes = 0;
-  explicit IntegerMath(const IntegerGemmWork& product) : IntegerLeft(product), finish_(product) {}
+  explicit IntegerMath(const IntegerGemmWork& work) : IntegerLeft(work), finish_(work) {}
 
   static std::int64_t RightBytes(std::int64_t depth) { return Ratio(depth, 2) * 2 * kPanel * 2; }
   static const std::byte* Ahead(std::int64_t, std::int64_t) { return nullptr; }
   static Sum* Direct(std::int64_t, std::int64_t, std::int64_t&) { return nullptr; }
   HWY_INLINE const B* Right(std::int64_t panel, std::int64_t k, std::int64_t count, B* scratch) const {
-    product_.b->panel(panel, k, count, 0, scratch);
+    work_.b->panel(panel, k, count, 0, scratch);
     return scratch;
   }
   HWY_INLINE void Multiply(int rows, const A* a, std::int64_t stride, const B* b, std::int64_t count,
@@ -122,18 +122,17 @@ class NarrowMath : public IntegerLeft {
   using B = std::int8_t;
   using Sum = std::int32_t;
   static constexpr std::int64_t kRowBytes = kPanel;
-  explicit NarrowMath(const IntegerGemmWork& product)
-      : IntegerLeft(product),
-        finish_(product),
-        plain_(product.epilogue.type == IntegerResult::int32 && !product.epilogue.bias.data &&
-               !product.b->zeros()) {}
+  explicit NarrowMath(const IntegerGemmWork& work)
+      : IntegerLeft(work),
+        finish_(work),
+        plain_(work.epilogue.type == IntegerResult::int32 && !work.epilogue.bias.data && !work.b->zeros()) {}
 
   static std::int64_t RightBytes(std::int64_t) { return 0; }
   HWY_INLINE const std::int16_t* Left(std::int64_t row, std::int64_t rows, std::int64_t k, std::int64_t count,
                                       std::byte* scratch, std::int64_t& stride) {
     const std::int16_t* a = IntegerLeft::Left(row, rows, k, count, scratch, stride);
     first_row_ = row;
-    for (std::int64_t r = 0; r < rows && product_.b->zeros(); ++r) {
+    for (std::int64_t r = 0; r < rows && work_.b->zeros(); ++r) {
       std::uint32_t sum = k == 0 ? 0 : row_sums_[r];
       for (std::int64_t i = 0; i < count; ++i) sum += static_cast<std::uint32_t>(a[r * stride + i]);
       row_sums_[r] = sum;
@@ -141,16 +140,16 @@ class NarrowMath : public IntegerLeft {
     return a;
   }
   HWY_INLINE Sum* Direct(std::int64_t row, std::int64_t panel, std::int64_t& stride) const {
-    if (!plain_ || (panel + 1) * kPanel > product_.n) return nullptr;
-    stride = product_.c_stride;
-    return static_cast<std::int32_t*>(product_.c) + row * stride + panel * kPanel;
+    if (!plain_ || (panel + 1) * kPanel > work_.n) return nullptr;
+    stride = work_.c_stride;
+    return static_cast<std::int32_t*>(work_.c) + row * stride + panel * kPanel;
   }
   HWY_INLINE const std::byte* Ahead(std::int64_t panel, std::int64_t k) const {
-    return reinterpret_cast<const std::byte*>(product_.b->narrow(panel) + k * kPanel);
+    return reinterpret_cast<const std::byte*>(work_.b->narrow(panel) + k * kPanel);
   }
   HWY_INLINE const B* Right(std::int64_t panel, std::int64_t k, std::int64_t, B*) {
-    half_ = product_.n - panel * kPanel <= kPanel / 2;
-    return product_.b->narrow(panel) + k * kPanel;
+    half_ = work_.n - panel * kPanel <= kPanel / 2;
+    return work_.b->narrow(panel) + k * kPanel;
   }
   HWY_INLINE void Multiply(int rows, const A* a, std::int64_t stride, const B* b, std::int64_t count,
                            Sum* sums, std::int64_t sum_stride, bool first) const {
@@ -161,7 +160,7 @@ class NarrowMath : public IntegerLeft {
     }
   }
   HWY_INLINE void Finish(Sum* sums, std::int64_t row, int rows, std::int64_t panel) const {
-    if (const std::int32_t* zeros = product_.b->zeros()) {
+    if (const std::int32_t* zeros = work_.b->zeros()) {
       for (int r = 0; r < rows; ++r) {
         const std::uint32_t of_row = row_sums_[row - first_row_ + r];
         for (std::int64_t i = 0; i < kPanel; ++i) {
@@ -186,25 +185,25 @@ class WideMath : public IntegerLeft {
  public:
   using B = std::int16_t;
   using Sum = std::int64_t;
-  explicit WideMath(const Int64GemmWork& product) : IntegerLeft(product), wide_(product), finish_(product) {}
+  explicit WideMath(const Int64GemmWork& work) : IntegerLeft(work), wide_(work), finish_(work) {}
 
-  std::int64_t RightBytes(std::int64_t depth) const { return product_.b->parts() * Part(depth) * 2; }
+  std::int64_t RightBytes(std::int64_t depth) const { return work_.b->parts() * Part(depth) * 2; }
   static constexpr std::int64_t kRowBytes = 0;
   static const std::byte* Ahead(std::int64_t, std::int64_t) { return nullptr; }
   static Sum* Direct(std::int64_t, std::int64_t, std::int64_t&) { return nullptr; }
   HWY_INLINE const B* Right(std::int64_t panel, std::int64_t k, std::int64_t count, B* scratch) const {
-    for (int part = 0; part < product_.b->parts(); ++part) {
-      product_.b->panel(panel, k, count, part, scratch + part * Part(count));
+    for (int part = 0; part < work_.b->parts(); ++part) {
+      work_.b->panel(panel, k, count, part, scratch + part * Part(count));
     }
     return scratch;
   }
   HWY_INLINE void Multiply(int rows, const A* a, std::int64_t stride, const B* b, std::int64_t count,
                            Sum* sums, std::int64_t, bool first) const {
     HWY_ALIGN std::int32_t some[2][kTileRows * kPanel] = {};
-    for (int part = 0; part < product_.b->parts(); ++part) {
+    for (int part = 0; part < work_.b->parts(); ++part) {
       MultiplyIntegers(rows, a, stride, b + part * Part(count), count, some[part], kPanel, true);
     }
-    AddParts(some[0], product_.b->parts() == 2 ? some[1] : nullptr, rows * kPanel, first, sums);
+    AddParts(some[0], work_.b->parts() == 2 ? some[1] : nullptr, rows * kPanel, first, sums);
   }
   HWY_INLINE void Finish(Sum* sums, std::int64_t row, int rows, std::int64_t panel) const {
     const std::int64_t column = panel * kPanel;
@@ -212,7 +211,7 @@ class WideMath : public IntegerLeft {
       for (std::int64_t i = 0; i < kPanel; ++i) sums[r * kPanel + i] += wide_.offsets[column + i];
     }
     if (wide_.row_bias.data) AddRowBias(sums, row, rows, column);
-    if (product_.epilogue.type == IntegerResult::int32) {
+    if (work_.epilogue.type == IntegerResult::int32) {
       HWY_ALIGN std::int32_t wrapped[kTileRows * kPanel];
       for (std::int64_t i = 0; i < rows * kPanel; ++i)
         wrapped[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(sums[i]));
@@ -231,7 +230,7 @@ class WideMath : public IntegerLeft {
   static std::int64_t Part(std::int64_t depth) { return Ratio(depth, 2) * 2 * kPanel; }
 
   void AddRowBias(Sum* sums, std::int64_t row, int rows, std::int64_t column) const {
-    const std::int64_t columns = std::min(kPanel, product_.n - column);
+    const std::int64_t columns = std::min(kPanel, work_.n - column);
     std::int32_t buffer[kPanel];
     for (int r = 0; r < rows; ++r) {
       const std::int32_t* bias = SpreadRow(wide_.row_bias, row + r, column, columns, buffer);
@@ -279,41 +278,39 @@ class WideMath : public IntegerLeft {
 };
 
 // A row by packed bytes, which are read once.
-void OneRow(const IntegerGemmWork& product, ThreadPool& pool) {
+void OneRow(const IntegerGemmWork& work, ThreadPool& pool) {
   constexpr int kStrip = 4;
-  const std::int64_t all = Ratio(product.n, kPanel),
-                     macs = std::max<std::int64_t>(1, kStrip * kPanel * product.k);
-  pool.run(Ratio(all, kStrip), Ratio(kPartMacs, macs),
-           [&product](std::int64_t first, std::int64_t last) HWY_ATTR {
-             const std::int64_t panels = Ratio(product.n, kPanel), pairs = Ratio(product.k, 2);
-             NarrowMath math(product);
-             std::int64_t stride = 0;
-             const std::int16_t* a =
-                 math.Left(0, 1, 0, product.k, gemm_scratch(math.LeftBytes(1, product.k)), stride);
-             HWY_ALIGN std::int32_t sums[kStrip * kPanel];
-             for (std::int64_t p = first * kStrip; p < std::min(last * kStrip, panels); p += kStrip) {
-               const bool whole = p + kStrip <= panels;
-               if (whole) IntegerStrip<kStrip>(a, product.b->narrow(p), pairs, sums);
-               for (std::int64_t i = p; i < std::min(p + kStrip, panels); ++i) {
-                 if (!whole) IntegerStrip<1>(a, product.b->narrow(i), pairs, sums + (i - p) * kPanel);
-                 math.Finish(sums + (i - p) * kPanel, 0, 1, i);
-               }
-             }
-           });
+  const std::int64_t all = Ratio(work.n, kPanel), macs = std::max<std::int64_t>(1, kStrip * kPanel * work.k);
+  pool.run(
+      Ratio(all, kStrip), Ratio(kPartMacs, macs), [&work](std::int64_t first, std::int64_t last) HWY_ATTR {
+        const std::int64_t panels = Ratio(work.n, kPanel), pairs = Ratio(work.k, 2);
+        NarrowMath math(work);
+        std::int64_t stride = 0;
+        const std::int16_t* a = math.Left(0, 1, 0, work.k, gemm_scratch(math.LeftBytes(1, work.k)), stride);
+        HWY_ALIGN std::int32_t sums[kStrip * kPanel];
+        for (std::int64_t p = first * kStrip; p < std::min(last * kStrip, panels); p += kStrip) {
+          const bool whole = p + kStrip <= panels;
+          if (whole) IntegerStrip<kStrip>(a, work.b->narrow(p), pairs, sums);
+          for (std::int64_t i = p; i < std::min(p + kStrip, panels); ++i) {
+            if (!whole) IntegerStrip<1>(a, work.b->narrow(i), pairs, sums + (i - p) * kPanel);
+            math.Finish(sums + (i - p) * kPanel, 0, 1, i);
+          }
+        }
+      });
 }
 
-void NarrowGemm(const IntegerGemmWork& product, ThreadPool& pool) {
+void NarrowGemm(const IntegerGemmWork& work, ThreadPool& pool) {
   // If panels are read only once, they are read in order, which is fastest.
-  const bool once = product.m <= kTileRows;
-  RunBlocks<NarrowMath>(product, once ? std::max<std::int64_t>(product.k, 1) : 1024, pool);
+  const bool once = work.m <= kTileRows;
+  RunBlocks<NarrowMath>(work, once ? std::max<std::int64_t>(work.k, 1) : 1024, pool);
 }
 
-void IntegerGemmLoops(const IntegerGemmWork& product, ThreadPool& pool) {
-  RunBlocks<IntegerMath>(product, 512, pool);
+void IntegerGemmLoops(const IntegerGemmWork& work, ThreadPool& pool) {
+  RunBlocks<IntegerMath>(work, 512, pool);
 }
 
 // 252 products of int16 by a part of B of magnitude 256 at most fit 32 bits.
-void Int64Gemm(const Int64GemmWork& product, ThreadPool& pool) { RunBlocks<WideMath>(product, 252, pool); }
+void Int64Gemm(const Int64GemmWork& work, ThreadPool& pool) { RunBlocks<WideMath>(work, 252, pool); }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace anybit::kernels
@@ -328,50 +325,46 @@ HWY_AFTER_NAMESPACE();
 namespace anybit::kernels {
 namespace {
 
-bool is_packed_bytes(const IntegerGemmWork& product) { return product.b->narrow(0) != nullptr; }
-bool is_row_by_packed_bytes(const IntegerGemmWork& product) {
-  return product.m == 1 && is_packed_bytes(product);
-}
+bool is_packed_bytes(const IntegerGemmWork& work) { return work.b->narrow(0) != nullptr; }
+bool is_row_by_packed_bytes(const IntegerGemmWork& work) { return work.m == 1 && is_packed_bytes(work); }
 
-std::int64_t largest_bias(const IntegerGemmWork& product) {
-  const Spread<std::int32_t>& bias = product.epilogue.bias;
+std::int64_t largest_bias(const IntegerGemmWork& work) {
+  const Spread<std::int32_t>& bias = work.epilogue.bias;
   std::int64_t largest = 0;
   if (!bias.data) return largest;
-  for (std::int64_t r = 0; r < (bias.row_stride == 0 ? 1 : product.m); ++r) {
-    for (std::int64_t c = 0; c < (bias.column_stride == 0 ? 1 : product.n); ++c) {
+  for (std::int64_t r = 0; r < (bias.row_stride == 0 ? 1 : work.m); ++r) {
+    for (std::int64_t c = 0; c < (bias.column_stride == 0 ? 1 : work.n); ++c) {
       largest = std::max(largest, std::abs(std::int64_t{bias.data[r * bias.row_stride + c]}));
     }
   }
   return largest;
 }
 
-std::int32_t zero_of(const IntegerGemmWork& product) {
-  return product.a_zero.data ? *product.a_zero.data : 0;
-}
+std::int32_t zero_of(const IntegerGemmWork& work) { return work.a_zero.data ? *work.a_zero.data : 0; }
 
 // A bound for the magnitude of a sum with its bias.
-std::int64_t largest_total(const IntegerGemmWork& product) {
-  return farthest(product.a.type, zero_of(product)) * product.b->largest_sum() + largest_bias(product);
+std::int64_t largest_total(const IntegerGemmWork& work) {
+  return farthest(work.a.type, zero_of(work)) * work.b->largest_sum() + largest_bias(work);
 }
 
 // Whether 32-bit sums, which may wrap on the way, end up correct.
-bool fits_32_bits(const IntegerGemmWork& product) {
-  if (product.b->parts() == 2) return false;
-  return product.epilogue.type == IntegerResult::int32 || largest_total(product) <= INT32_MAX;
+bool fits_32_bits(const IntegerGemmWork& work) {
+  if (work.b->parts() == 2) return false;
+  return work.epilogue.type == IntegerResult::int32 || largest_total(work) <= INT32_MAX;
 }
 
 // The offsets of the sums by column, padded to full panels: the bias, unless it is by row, minus the
 // contribution of A's remaining zero point. Removes such a bias from the epilogue.
-std::vector<std::int64_t> take_offsets(IntegerGemmWork& product) {
-  std::vector<std::int64_t> offsets(static_cast<std::size_t>((product.n + kPanel - 1) / kPanel * kPanel));
-  if (const std::int64_t left = left_zero(product.a.type, zero_of(product)); left != 0) {
-    const std::int64_t* sums = product.b->column_sums();
-    const auto made = sums ? std::vector<std::int64_t>() : column_sums(*product.b, product.k, product.n);
+std::vector<std::int64_t> take_offsets(IntegerGemmWork& work) {
+  std::vector<std::int64_t> offsets(static_cast<std::size_t>((work.n + kPanel - 1) / kPanel * kPanel));
+  if (const std::int64_t left = left_zero(work.a.type, zero_of(work)); left != 0) {
+    const std::int64_t* sums = work.b->column_sums();
+    const auto made = sums ? std::vector<std::int64_t>() : column_sums(*work.b, work.k, work.n);
     for (std::size_t c = 0; c < offsets.size(); ++c) offsets[c] = -left * (sums ? sums[c] : made[c]);
   }
-  Spread<std::int32_t>& bias = product.epilogue.bias;
+  Spread<std::int32_t>& bias = work.epilogue.bias;
   if (!bias.data || bias.row_stride != 0) return offsets;
-  for (std::int64_t c = 0; c < product.n; ++c)
+  for (std::int64_t c = 0; c < work.n; ++c)
     offsets[static_cast<std::size_t>(c)] += bias.data[c * bias.column_stride];
   bias = {};
   return offsets;
@@ -399,12 +392,12 @@ std::span<const Descriptor> gemm_int8_simd_descriptors() {
   return all;
 }
 
-void gemm(const IntegerGemmWork& product, ThreadPool& pool) {
-  if (product.m <= 0 || product.n <= 0) return;
-  const bool fits = fits_32_bits(product), left = left_zero(product.a.type, zero_of(product)) != 0;
-  if (fits && !left) return choose<IntegerGemm>(product).run(product, pool);
-  Int64GemmWork wide{product};
-  wide.in_doubles = largest_total(product) < std::int64_t{1} << 51;
+void gemm(const IntegerGemmWork& work, ThreadPool& pool) {
+  if (work.m <= 0 || work.n <= 0) return;
+  const bool fits = fits_32_bits(work), left = left_zero(work.a.type, zero_of(work)) != 0;
+  if (fits && !left) return choose<IntegerGemm>(work).run(work, pool);
+  Int64GemmWork wide{work};
+  wide.in_doubles = largest_total(work) < std::int64_t{1} << 51;
   const std::vector<std::int64_t> offsets = take_offsets(wide);
   if (fits && !wide.epilogue.bias.data) {
     const std::vector<std::int32_t> wrapped(offsets.begin(), offsets.end());

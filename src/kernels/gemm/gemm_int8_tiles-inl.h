@@ -1,10 +1,10 @@
 // Micro-kernels and epilogue of integer GEMM, included once for each SIMD target. Values are widened to 16
 // bits and multiplied in pairs into 32-bit sums: exact, unlike the 8-bit instructions that saturate.
-#if defined(ANYBIT_KERNELS_GEMM_WHOLE_TILES_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef ANYBIT_KERNELS_GEMM_WHOLE_TILES_INL_H_
-#undef ANYBIT_KERNELS_GEMM_WHOLE_TILES_INL_H_
+#if defined(ANYBIT_KERNELS_GEMM_INT8_TILES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ANYBIT_KERNELS_GEMM_INT8_TILES_INL_H_
+#undef ANYBIT_KERNELS_GEMM_INT8_TILES_INL_H_
 #else
-#define ANYBIT_KERNELS_GEMM_WHOLE_TILES_INL_H_
+#define ANYBIT_KERNELS_GEMM_INT8_TILES_INL_H_
 #endif
 
 #include <cmath>
@@ -171,16 +171,16 @@ class IntegerFinish {
  public:
   // `column_sums` of B: not null if A still has its zero points (by row). Their contribution, zero point ·
   // column sum, is then subtracted here. `shift` is an offset that was added to A beyond its zero points.
-  explicit IntegerFinish(const IntegerGemmWork& product, const std::int64_t* column_sums = nullptr,
+  explicit IntegerFinish(const IntegerGemmWork& work, const std::int64_t* column_sums = nullptr,
                          std::int32_t shift = 0)
-      : product_(product),
-        e_(product.epilogue),
+      : work_(work),
+        e_(work.epilogue),
         column_sums_(column_sums),
         shift_(shift),
         low_(static_cast<float>(e_.low - e_.zero_point)),
         high_(static_cast<float>(e_.high - e_.zero_point)),
         by_row_(e_.bias.row_stride != 0 || e_.scale.row_stride != 0 || e_.addend.row_stride != 0 ||
-                (column_sums && product.a_zero.row_stride != 0)) {
+                (column_sums && work.a_zero.row_stride != 0)) {
     if (by_row_) return;
     Pad(e_.bias, biases_);
     Pad(e_.scale, scales_);
@@ -209,11 +209,11 @@ class IntegerFinish {
  private:
   template <class T, class Sum>
   HWY_INLINE void TileAs(const Sum* sums, std::int64_t row, int rows, std::int64_t column) const {
-    const std::int64_t columns = std::min(kPanel, product_.n - column);
+    const std::int64_t columns = std::min(kPanel, work_.n - column);
     HWY_ALIGN T tail[kTileRows * kPanel];
-    T* to = static_cast<T*>(product_.c) + row * product_.c_stride + column;
+    T* to = static_cast<T*>(work_.c) + row * work_.c_stride + column;
     T* at = columns == kPanel ? to : tail;
-    const std::int64_t stride = columns == kPanel ? product_.c_stride : kPanel;
+    const std::int64_t stride = columns == kPanel ? work_.c_stride : kPanel;
     if (!by_row_) {
       Rows(sums, row, rows, column, columns, at, stride);
     } else {
@@ -223,10 +223,10 @@ class IntegerFinish {
     if (at == to) return;
     if (columns == kPanel / 2) {  // a common case: memcpy of a known size is inlined
       for (int r = 0; r < rows; ++r)
-        std::memcpy(to + r * product_.c_stride, tail + r * kPanel, kPanel / 2 * sizeof(T));
+        std::memcpy(to + r * work_.c_stride, tail + r * kPanel, kPanel / 2 * sizeof(T));
     } else {
       for (int r = 0; r < rows; ++r) {
-        std::memcpy(to + r * product_.c_stride, tail + r * kPanel,
+        std::memcpy(to + r * work_.c_stride, tail + r * kPanel,
                     static_cast<std::size_t>(columns) * sizeof(T));
       }
     }
@@ -302,8 +302,8 @@ class IntegerFinish {
   // Pads operands that are the same for all columns, or those of the last panel if it is partial.
   template <class T>
   void Pad(const Spread<T>& spread, T* to) const {
-    const std::int64_t column = (product_.n - 1) / kPanel * kPanel;
-    if (spread.data) SpreadRow(spread, 0, column, product_.n - column, to);
+    const std::int64_t column = (work_.n - 1) / kPanel * kPanel;
+    if (spread.data) SpreadRow(spread, 0, column, work_.n - column, to);
   }
   template <class T>
   HWY_INLINE const T* Find(const Spread<T>& spread, const T* padded, std::int64_t row, std::int64_t column,
@@ -317,7 +317,7 @@ class IntegerFinish {
                                         std::int32_t* buffer) const {
     const std::int32_t* bias = Find(e_.bias, biases_, row, column, columns, buffer);
     if (!column_sums_) return bias;
-    const Spread<std::int32_t>& zeros = product_.a_zero;
+    const Spread<std::int32_t>& zeros = work_.a_zero;
     const auto zero =
         static_cast<std::uint32_t>((zeros.data ? zeros.data[row * zeros.row_stride] : 0) + shift_);
     for (std::int64_t i = 0; i < kPanel; ++i) {
@@ -327,7 +327,7 @@ class IntegerFinish {
     return buffer;
   }
 
-  const IntegerGemmWork& product_;
+  const IntegerGemmWork& work_;
   const IntegerEpilogue& e_;
   const std::int64_t* column_sums_;
   const std::int32_t shift_;

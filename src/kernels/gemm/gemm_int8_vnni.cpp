@@ -21,14 +21,14 @@ struct Dot4Block {
 };
 
 // Copies rows [row, row + rows) of A to `to`, as unsigned bytes.
-HWY_INLINE void CopyRows(const IntegerGemmWork& product, std::int64_t row, std::int64_t rows,
+HWY_INLINE void CopyRows(const IntegerGemmWork& work, std::int64_t row, std::int64_t rows,
                          std::int64_t stride, std::uint8_t* to, Dot4Block& block) {
-  const IntegerView& a = product.a;
-  const std::int64_t k = product.k, step = a.column_stride;
-  if (product.rows) product.rows->read(row, rows, 0, k, to, stride);
+  const IntegerView& a = work.a;
+  const std::int64_t k = work.k, step = a.column_stride;
+  if (work.rows) work.rows->read(row, rows, 0, k, to, stride);
   for (std::int64_t r = 0; r < rows; ++r) {
     std::uint8_t* HWY_RESTRICT line = to + r * stride;
-    if (!product.rows) {
+    if (!work.rows) {
       const auto* HWY_RESTRICT from = static_cast<const std::uint8_t*>(a.data) + (row + r) * a.row_stride;
       if (step == 1 && k > 0) std::memcpy(line, from, static_cast<std::size_t>(k));
       for (std::int64_t i = 0; i < k && step != 1; ++i) line[i] = from[i * step];
@@ -36,7 +36,7 @@ HWY_INLINE void CopyRows(const IntegerGemmWork& product, std::int64_t row, std::
     for (std::int64_t i = 0; i < k && a.type == IntegerType::int8; ++i) line[i] ^= 128;
     std::memset(line + k, 0, static_cast<std::size_t>(stride - k));
     block.at[r] = line;
-    if (!product.b->zeros()) continue;
+    if (!work.b->zeros()) continue;
     block.sums[r] = 0;
     for (std::int64_t i = 0; i < k; ++i) block.sums[r] += line[i];
   }
@@ -55,19 +55,19 @@ HWY_INLINE void TakeOffZeros(const std::int32_t* zeros, const std::uint32_t* row
 }
 
 // Rows [row0, row0 + count) by panels [panel0, panel1).
-HWY_INLINE void MultiplyBlock(const IntegerGemmWork& product, const IntegerFinish& finish,
+HWY_INLINE void MultiplyBlock(const IntegerGemmWork& work, const IntegerFinish& finish,
                               const Dot4Block& block, std::int64_t row0, std::int64_t count,
                               std::int64_t panel0, std::int64_t panel1) {
   HWY_ALIGN std::int32_t sums[kDot4Panels][kDot4Rows * kPanel];
-  const std::int64_t panel_stride = product.b->narrow(1) - product.b->narrow(0);
+  const std::int64_t panel_stride = work.b->narrow(1) - work.b->narrow(0);
   for (std::int64_t p = panel0; p < panel1; p += kDot4Panels) {
     const int panels = static_cast<int>(std::min<std::int64_t>(kDot4Panels, panel1 - p));
     for (std::int64_t r = 0; r < count; r += kTileRows) {
       const int rows = static_cast<int>(std::min<std::int64_t>(kTileRows, count - r));
-      multiply_dot4(rows, panels, {block.at + r, block.runs, block.pairs, block.stride}, product.b->narrow(p),
+      multiply_dot4(rows, panels, {block.at + r, block.runs, block.pairs, block.stride}, work.b->narrow(p),
                     panel_stride, sums);
       for (int i = 0; i < panels; ++i) {
-        if (const std::int32_t* zeros = product.b->zeros())
+        if (const std::int32_t* zeros = work.b->zeros())
           TakeOffZeros(zeros + (p + i) * kPanel, block.sums + r, rows, sums[i]);
         finish.Tile(sums[i], row0 + r, rows, (p + i) * kPanel);
       }
@@ -77,37 +77,34 @@ HWY_INLINE void MultiplyBlock(const IntegerGemmWork& product, const IntegerFinis
 
 // find(row0, rows, block) sets the addresses of a block's rows.
 template <class Find>
-HWY_INLINE void RunDot4(const IntegerGemmWork& product, const Cut& cut, std::int64_t first, std::int64_t last,
+HWY_INLINE void RunDot4(const IntegerGemmWork& work, const Cut& cut, std::int64_t first, std::int64_t last,
                         const Find& find) {
-  const IntegerFinish finish(product, product.b->column_sums(),
-                             product.a.type == IntegerType::int8 ? 128 : 0);
+  const IntegerFinish finish(work, work.b->column_sums(), work.a.type == IntegerType::int8 ? 128 : 0);
   Dot4Block block;
   for (std::int64_t i = first; i < last; ++i) {
-    const std::int64_t row0 = i / cut.panel_blocks * cut.rows, count = std::min(cut.rows, product.m - row0);
+    const std::int64_t row0 = i / cut.panel_blocks * cut.rows, count = std::min(cut.rows, work.m - row0);
     const std::int64_t panel0 = i % cut.panel_blocks * cut.panels;
     find(row0, count, block);
-    MultiplyBlock(product, finish, block, row0, count, panel0,
-                  std::min(panel0 + cut.panels, Ratio(product.n, kPanel)));
+    MultiplyBlock(work, finish, block, row0, count, panel0,
+                  std::min(panel0 + cut.panels, Ratio(work.n, kPanel)));
   }
 }
 
-Cut CutOf(const IntegerGemmWork& product) {
-  return {product.m, product.n, product.k, std::max<std::int64_t>(product.k, 1)};
-}
+Cut CutOf(const IntegerGemmWork& work) { return {work.m, work.n, work.k, std::max<std::int64_t>(work.k, 1)}; }
 
-void Dot4Product(const IntegerGemmWork& product, ThreadPool& pool) {
-  const Cut cut = CutOf(product);
-  pool.run(cut.row_blocks * cut.panel_blocks, cut.chunk(product.k),
+void Dot4Gemm(const IntegerGemmWork& work, ThreadPool& pool) {
+  const Cut cut = CutOf(work);
+  pool.run(cut.row_blocks * cut.panel_blocks, cut.chunk(work.k),
            [&](std::int64_t first, std::int64_t last) HWY_ATTR {
              // Padded strides, to avoid cache set conflicts.
-             const std::int64_t stride = Ratio(product.k, 4) * 4 + 64;
-             RunDot4(product, cut, first, last,
+             const std::int64_t stride = Ratio(work.k, 4) * 4 + 64;
+             RunDot4(work, cut, first, last,
                      [&](std::int64_t row, std::int64_t rows, Dot4Block& block) HWY_ATTR {
                        auto* to = reinterpret_cast<std::uint8_t*>(gemm_scratch(rows * stride));
                        block.runs = 1;
-                       block.pairs = Ratio(product.k, 2);
+                       block.pairs = Ratio(work.k, 2);
                        block.stride = 0;
-                       CopyRows(product, row, rows, stride, to, block);
+                       CopyRows(work, row, rows, stride, to, block);
                      });
            });
 }
@@ -115,11 +112,11 @@ void Dot4Product(const IntegerGemmWork& product, ThreadPool& pool) {
 void Dot4Conv(const ByteWindows& windows, ThreadPool& pool) {
   const ConvRuns& runs = windows.runs;
   const std::uint8_t* image = windows.image;
-  const IntegerGemmWork& product = windows.product;
-  const Cut cut = CutOf(product);
-  pool.run(cut.row_blocks * cut.panel_blocks, cut.chunk(product.k),
+  const IntegerGemmWork& work = windows.work;
+  const Cut cut = CutOf(work);
+  pool.run(cut.row_blocks * cut.panel_blocks, cut.chunk(work.k),
            [&](std::int64_t first, std::int64_t last) HWY_ATTR {
-             RunDot4(product, cut, first, last,
+             RunDot4(work, cut, first, last,
                      [&](std::int64_t row, std::int64_t rows, Dot4Block& block) HWY_ATTR {
                        block.runs = runs.sizes.window[1].kernel;
                        block.pairs = runs.even_length() / 2;
@@ -139,8 +136,8 @@ namespace anybit::kernels {
 namespace {
 
 // A single row is bound by memory anyway.
-bool fits_dot4(const IntegerGemmWork& product) {
-  return product.m > 1 && bytes_of(product.a.type) == 1 && product.b->narrow(0) && product.b->column_sums();
+bool fits_dot4(const IntegerGemmWork& work) {
+  return work.m > 1 && bytes_of(work.a.type) == 1 && work.b->narrow(0) && work.b->column_sums();
 }
 
 }  // namespace
@@ -150,19 +147,19 @@ std::span<const Descriptor> gemm_int8_vnni_descriptors() {
   constexpr std::string_view kTypes = "8 bits", kTakes = "2 rows or more, packed with column sums";
   // Sums are exact; in reproducible mode the epilogue is the baseline's.
   static const Descriptor all[] = {
-      {"dot4", kTypes, kTakes, avx512_vnni, false, 0, IntegerGemm{HWY_CHOOSE_AVX2(Dot4Product), fits_dot4}},
+      {"dot4", kTypes, kTakes, avx512_vnni, false, 0, IntegerGemm{HWY_CHOOSE_AVX2(Dot4Gemm), fits_dot4}},
       {"dot4, reproducible", kTypes, kTakes, avx512_vnni, true, 1,
-       IntegerGemm{HWY_STATIC_DISPATCH(Dot4Product), fits_dot4}},
+       IntegerGemm{HWY_STATIC_DISPATCH(Dot4Gemm), fits_dot4}},
       {"dot4", kTypes, "", avx512_vnni, false, 0, ByteConv{HWY_CHOOSE_AVX2(Dot4Conv)}},
       {"dot4, reproducible", kTypes, "", avx512_vnni, true, 1, ByteConv{HWY_STATIC_DISPATCH(Dot4Conv)}},
   };
   return all;
 }
 
-void dot4_conv(const ConvRuns& runs, const std::uint8_t* image, const IntegerGemmWork& product,
+void dot4_conv(const ConvRuns& runs, const std::uint8_t* image, const IntegerGemmWork& work,
                ThreadPool& pool) {
-  if (product.m <= 0 || product.n <= 0) return;
-  const ByteWindows windows{runs, image, product};
+  if (work.m <= 0 || work.n <= 0) return;
+  const ByteWindows windows{runs, image, work};
   choose<ByteConv>(windows).run(windows, pool);
 }
 

@@ -6,16 +6,16 @@
 
 namespace anybit::kernels {
 
-// A convolution. `image`: the input as written by ConvRuns::lay_out; product.a_zero and .a.type are its zero
+// A convolution. `image`: the input as written by ConvRuns::lay_out; work.a_zero and .a.type are its zero
 // point and type.
 struct ByteWindows {
   const ConvRuns& runs;
   const std::uint8_t* image;
-  const IntegerGemmWork& product;
+  const IntegerGemmWork& work;
 };
 
 // Needs Instructions::avx512_vnni. B has no zero points; the sums fit 32 bits, or the result is int32.
-void dot4_conv(const ConvRuns& runs, const std::uint8_t* image, const IntegerGemmWork& product,
+void dot4_conv(const ConvRuns& runs, const std::uint8_t* image, const IntegerGemmWork& work,
                ThreadPool& pool);
 
 }  // namespace anybit::kernels

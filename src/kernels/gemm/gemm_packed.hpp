@@ -74,7 +74,7 @@ class PackedCodes final : public FloatRhs {
   static std::unique_ptr<const PackedCodes> make(const CodeMatrix& from);
 
   const float* panel(std::int64_t index, std::int64_t k, std::int64_t count, float* scratch) const override;
-  bool multiply(const FloatGemmWork& product, ThreadPool& pool) const override;
+  bool multiply(const FloatGemmWork& work, ThreadPool& pool) const override;
   CodeKind kind() const { return view_.kind; }
   std::int64_t bytes() const override;
 

@@ -10,7 +10,7 @@
 namespace anybit::kernels {
 namespace {
 
-#define ANYBIT_WIDE __attribute__((target("avx512f")))
+#define ANYBIT_AVX512 __attribute__((target("avx512f")))
 
 constexpr std::int64_t kGroupBytes = 64;
 constexpr std::int64_t kAhead = 16;  // prefetch distance, in groups
@@ -19,7 +19,7 @@ using Words = std::uint32_t __attribute__((vector_size(64)));
 
 // The lookup uses the lowest four bits of each word. (g++ 12 warns that the unmasked forms of both
 // instructions read uninitialized values.)
-ANYBIT_WIDE inline __m512 looked_up(__m512i codes, int row, __m512 values) {
+ANYBIT_AVX512 inline __m512 looked_up(__m512i codes, int row, __m512 values) {
   const auto places = reinterpret_cast<__m512i>(reinterpret_cast<Words>(codes) >> (4 * row));
   return _mm512_maskz_permutexvar_ps(0xFFFF, places, values);
 }
@@ -32,7 +32,7 @@ inline const float* scales_of(const float* all, const CodeView& view, std::int64
 template <CodeScale kScale, int Rows, int Panels>
 class Strip {
  public:
-  ANYBIT_WIDE static void multiply(const NibbleStrip& strip) {
+  ANYBIT_AVX512 static void multiply(const NibbleStrip& strip) {
     const CodeView& view = strip.view;
     const __m512 values = _mm512_loadu_ps(view.values);
     const std::uint8_t* codes = view.codes + strip.panel * view.groups * kGroupBytes;
@@ -84,8 +84,8 @@ class Strip {
   }
 
  private:
-  ANYBIT_WIDE static inline void change_unit(const NibbleStrip& strip, std::int64_t block,
-                                             __m512 (&sums)[Panels][Rows]) {
+  ANYBIT_AVX512 static inline void change_unit(const NibbleStrip& strip, std::int64_t block,
+                                               __m512 (&sums)[Panels][Rows]) {
 #pragma GCC unroll 4
     for (int p = 0; p < Panels; ++p) {
       const std::int64_t at = (strip.panel + p) * (strip.view.blocks + 1) + block;
@@ -118,8 +118,8 @@ void multiply_nibbles_avx512(int rows, int panels, const NibbleStrip& strip) {
   }
 }
 
-ANYBIT_WIDE void decode_nibbles_avx512(const CodeView& view, std::int64_t panel, std::int64_t group,
-                                       std::int64_t block, float* to) {
+ANYBIT_AVX512 void decode_nibbles_avx512(const CodeView& view, std::int64_t panel, std::int64_t group,
+                                         std::int64_t block, float* to) {
   const __m512 values = _mm512_loadu_ps(view.values);
   const __m512i codes = _mm512_loadu_si512(view.codes + (panel * view.groups + group) * kGroupBytes);
   const __m512 factor = _mm512_loadu_ps(scales_of(view.factors, view, panel, block));

@@ -26,7 +26,7 @@ namespace anybit::kernels {
 struct PackedGemmWork {
   const CodeView& view;
   bool units;  // sums are in units of the block's factor
-  const FloatGemmWork& product;
+  const FloatGemmWork& work;
   const float* a;  // its rows, with blocks padded to full groups
   std::int64_t stride;
 };
@@ -251,16 +251,16 @@ void Strip(const CodeView& view, std::int64_t panel, const float* a, std::int64_
 
 // A few rows: the codes are read once, in order.
 template <class Codes, CodeScale kScale, int Rows, int Panels>
-void FewRows(const CodeView& view, const FloatGemmWork& product, const float* a, std::int64_t stride,
+void FewRows(const CodeView& view, const FloatGemmWork& work, const float* a, std::int64_t stride,
              ThreadPool& pool) {
   static_assert(Rows <= kMostRows);
   struct Job {
     const CodeView& view;
-    const FloatGemmWork& product;
+    const FloatGemmWork& work;
     const float* a;
     std::int64_t stride, panels;
-  } const job{view, product, a, stride, Ratio(product.n, kPanel)};
-  const std::int64_t strip_macs = std::max<std::int64_t>(1, Rows * Panels * kPanel * product.k);
+  } const job{view, work, a, stride, Ratio(work.n, kPanel)};
+  const std::int64_t strip_macs = std::max<std::int64_t>(1, Rows * Panels * kPanel * work.k);
   pool.run(Ratio(job.panels, Panels), Ratio(kPartMacs, 4 * strip_macs),
            [&job](std::int64_t first, std::int64_t last) HWY_ATTR {
              HWY_ALIGN float sums[Rows * Panels * kPanel];
@@ -268,25 +268,25 @@ void FewRows(const CodeView& view, const FloatGemmWork& product, const float* a,
                if (p + Panels <= job.panels) {
                  Strip<Codes, kScale, Rows, Panels>(job.view, p, job.a, job.stride, sums);
                  for (int i = 0; i < Panels; ++i)
-                   FinishTile(job.product, sums + i * Rows * kPanel, 0, Rows, p + i);
+                   FinishTile(job.work, sums + i * Rows * kPanel, 0, Rows, p + i);
                  continue;
                }
                for (std::int64_t i = p; i < job.panels; ++i) {
                  Strip<Codes, kScale, Rows, 1>(job.view, i, job.a, job.stride, sums);
-                 FinishTile(job.product, sums, 0, Rows, i);
+                 FinishTile(job.work, sums, 0, Rows, i);
                }
              }
            });
 }
 
 template <class Codes, CodeScale kScale>
-void ByRows(const CodeView& view, const FloatGemmWork& product, const float* a, std::int64_t stride,
+void ByRows(const CodeView& view, const FloatGemmWork& work, const float* a, std::int64_t stride,
             ThreadPool& pool) {
   // As many panels as registers allow, because the sums of one row depend on each other.
   constexpr int kPanels = kScale != CodeScale::unit ? 2 : std::is_same_v<Codes, Nibbles> ? 3 : 4;
-  if (product.m == 1) return FewRows<Codes, kScale, 1, kPanels>(view, product, a, stride, pool);
-  if (product.m == 2) return FewRows<Codes, kScale, 2, 1>(view, product, a, stride, pool);
-  return FewRows<Codes, kScale, 3, 1>(view, product, a, stride, pool);
+  if (work.m == 1) return FewRows<Codes, kScale, 1, kPanels>(view, work, a, stride, pool);
+  if (work.m == 2) return FewRows<Codes, kScale, 2, 1>(view, work, a, stride, pool);
+  return FewRows<Codes, kScale, 3, 1>(view, work, a, stride, pool);
 }
 
 // Decodes the 8 rows of a group, 16 columns each.
@@ -362,9 +362,9 @@ void CodePanel(const CodeView& view, std::int64_t panel, std::int64_t k, std::in
            [&]<class Codes, CodeScale kScale>() { DecodePanel<Codes, kScale>(view, panel, k, count, to); });
 }
 
-void CodeRows(const PackedGemmWork& work, ThreadPool& pool) {
-  ForCodes(work.view, work.units, [&]<class Codes, CodeScale kScale>() {
-    ByRows<Codes, kScale>(work.view, work.product, work.a, work.stride, pool);
+void CodeRows(const PackedGemmWork& all, ThreadPool& pool) {
+  ForCodes(all.view, all.units, [&]<class Codes, CodeScale kScale>() {
+    ByRows<Codes, kScale>(all.view, all.work, all.a, all.stride, pool);
   });
 }
 
@@ -378,18 +378,18 @@ namespace {
 
 HWY_EXPORT(CodePanel);
 
-bool takes_16_bits(const PackedGemmWork& work) { return work.view.wide; }
+bool takes_16_bits(const PackedGemmWork& all) { return all.view.wide; }
 
 constexpr std::int64_t kFewRows = 3;  // above that, decoded panels are faster
 
 // Copies rows of A, with blocks padded to full groups by zeros.
-void pad_rows(const FloatGemmWork& product, const CodeView& view, float* to) {
+void pad_rows(const FloatGemmWork& work, const CodeView& view, float* to) {
   const std::int64_t stride = view.groups * kGroupRows;
-  std::fill_n(to, product.m * stride, 0.0f);
-  for (std::int64_t r = 0; r < product.m; ++r) {
+  std::fill_n(to, work.m * stride, 0.0f);
+  for (std::int64_t r = 0; r < work.m; ++r) {
     for (std::int64_t b = 0; b < view.blocks; ++b) {
       const std::int64_t first = b * view.block;
-      std::copy_n(product.a.data + r * product.a.row_stride + first, std::min(view.block, view.k - first),
+      std::copy_n(work.a.data + r * work.a.row_stride + first, std::min(view.block, view.k - first),
                   to + r * stride + b * view.block_groups * kGroupRows);
     }
   }
@@ -397,12 +397,12 @@ void pad_rows(const FloatGemmWork& product, const CodeView& view, float* to) {
 
 // Whether sums in units of any factor stay well within float32's range; the factors of a column are within
 // 2^24 of each other. Zeros are fine.
-bool fits_units(const FloatGemmWork& product) {
+bool fits_units(const FloatGemmWork& work) {
   constexpr float kMost = 0x1p60f, kLeast = 0x1p-60f;
-  for (std::int64_t r = 0; r < product.m; ++r) {
-    const float* row = product.a.data + r * product.a.row_stride;
+  for (std::int64_t r = 0; r < work.m; ++r) {
+    const float* row = work.a.data + r * work.a.row_stride;
     bool fits = true;
-    for (std::int64_t k = 0; k < product.k; ++k) {
+    for (std::int64_t k = 0; k < work.k; ++k) {
       const float size = std::fabs(row[k]);
       fits &= static_cast<bool>((size < kMost) & ((size > kLeast) | (size == 0)));
     }
@@ -431,18 +431,18 @@ const float* PackedCodes::panel(std::int64_t index, std::int64_t k, std::int64_t
   return scratch;
 }
 
-bool PackedCodes::multiply(const FloatGemmWork& product, ThreadPool& pool) const {
-  if (product.m > kFewRows || product.rows || product.a.column_stride != 1) return false;
-  const float* a = product.a.data;
-  std::int64_t stride = product.a.row_stride;
+bool PackedCodes::multiply(const FloatGemmWork& work, ThreadPool& pool) const {
+  if (work.m > kFewRows || work.rows || work.a.column_stride != 1) return false;
+  const float* a = work.a.data;
+  std::int64_t stride = work.a.row_stride;
   if (view_.groups * kGroupRows != view_.k) {
     stride = view_.groups * kGroupRows;
-    auto* padded = reinterpret_cast<float*>(gemm_scratch(product.m * stride * 4));
-    pad_rows(product, view_, padded);
+    auto* padded = reinterpret_cast<float*>(gemm_scratch(work.m * stride * 4));
+    pad_rows(work, view_, padded);
     a = padded;
   }
-  const PackedGemmWork work{view_, view_.units && fits_units(product), product, a, stride};
-  choose<PackedGemm>(work).run(work, pool);
+  const PackedGemmWork all{view_, view_.units && fits_units(work), work, a, stride};
+  choose<PackedGemm>(all).run(all, pool);
   return true;
 }
 

@@ -110,11 +110,11 @@ Result<std::span<C>> project(Frame& frame, const Sizes& s) {
   if constexpr (std::is_same_v<C, float>) {
     const kernels::PlainFloats plain({w.data(), n, 1}, n);
     const auto* kept = frame.prepared<Weights>();
-    kernels::FloatGemmWork product{
+    kernels::FloatGemmWork work{
         .m = m, .n = n, .k = k, .a = {x.data(), k, 1}, .c = made.data(), .c_stride = n};
-    product.b = kept ? static_cast<const kernels::FloatRhs*>(&*kept->floats) : &plain;
-    product.epilogue.addend = {bias, 0, 1};
-    kernels::gemm(product, frame.pool());
+    work.b = kept ? static_cast<const kernels::FloatRhs*>(&*kept->floats) : &plain;
+    work.epilogue.addend = {bias, 0, 1};
+    kernels::gemm(work, frame.pool());
   } else {
     small_gemm(frame, m, n, k, x.data(), k, w.data(), n, false, 1, made.data(), n);
     for (std::int64_t i = 0; bias && i < m * n; ++i) made[static_cast<std::size_t>(i)] += bias[i % n];
@@ -159,13 +159,13 @@ Result<std::span<float>> project_quantized(Frame& frame, const Sizes& s) {
   const auto made = TRY(frame.scratch_of<float>(m * n));
   const auto w_zeros = TRY(zeros_of(frame, 7, n));
   const kernels::PlainIntegers right({*w_type, frame.in(1).bytes(), n, 1}, k, n, w_zeros);
-  kernels::IntegerGemmWork product{.m = m, .n = n, .k = k, .b = &right, .c = made.data(), .c_stride = n};
-  product.a = {*x_type, frame.in(0).bytes(), k, 1};
-  product.a_zero = TRY(zeros_of(frame, 6, 1));
-  product.epilogue.type = kernels::IntegerResult::float32;
-  product.epilogue.scale = {scales.data(), 0, scales.size() == 1 ? 0 : 1};
-  product.epilogue.addend = {bias.data(), 0, 1};
-  kernels::gemm(product, frame.pool());
+  kernels::IntegerGemmWork work{.m = m, .n = n, .k = k, .b = &right, .c = made.data(), .c_stride = n};
+  work.a = {*x_type, frame.in(0).bytes(), k, 1};
+  work.a_zero = TRY(zeros_of(frame, 6, 1));
+  work.epilogue.type = kernels::IntegerResult::float32;
+  work.epilogue.scale = {scales.data(), 0, scales.size() == 1 ? 0 : 1};
+  work.epilogue.addend = {bias.data(), 0, 1};
+  kernels::gemm(work, frame.pool());
   return made;
 }
 

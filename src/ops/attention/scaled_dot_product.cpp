@@ -104,10 +104,10 @@ void small_gemm(const Frame& frame, std::int64_t m, std::int64_t n, std::int64_t
   const std::int64_t down = transposed ? 1 : b_row, across = transposed ? b_row : 1;
   if constexpr (std::is_same_v<C, float>) {
     const kernels::PlainFloats right({b, down, across}, n);
-    kernels::FloatGemmWork product{
+    kernels::FloatGemmWork gemm{
         .m = m, .n = n, .k = k, .a = {a, a_row, 1}, .b = &right, .c = c, .c_stride = c_row};
-    product.epilogue.alpha = static_cast<float>(alpha);
-    kernels::gemm(product, frame.pool());
+    gemm.epilogue.alpha = static_cast<float>(alpha);
+    kernels::gemm(gemm, frame.pool());
   } else {
     for (std::int64_t i = 0; i < m; ++i) {
       for (std::int64_t j = 0; j < n; ++j) {

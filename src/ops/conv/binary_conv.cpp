@@ -39,14 +39,14 @@ struct Weight : Prepared {
 
 Result<std::shared_ptr<const Weight>> weight_of(const Attributes& node,
                                                 std::span<const Array* const> stored) {
-  const StoredWeight coded = TRY(StoredWeight::of(node, nullptr, stored));
-  const Dims dims{std::span(coded.dims)};
+  const StoredWeight packed = TRY(StoredWeight::of(node, nullptr, stored));
+  const Dims dims{std::span(packed.dims)};
   const auto sizes = weight_sizes(node, dims);
-  if (!sizes || !binary_columns(coded.codec, true) || coded.codec.grouping().dims[0] != dims[0])
+  if (!sizes || !binary_columns(packed.codec, true) || packed.codec.grouping().dims[0] != dims[0])
     return wrong(
-        fmt::format("a weight of {}, [{}]", coded.codec.descriptor().name, fmt::join(coded.dims, ", ")),
+        fmt::format("a weight of {}, [{}]", packed.codec.descriptor().name, fmt::join(packed.dims, ", ")),
         "a binary (+1, -1) convolution weight, packed as a matrix with one row per output channel");
-  BinaryColumns columns = BinaryColumns::of(coded, true);
+  BinaryColumns columns = BinaryColumns::of(packed, true);
   const std::int64_t channels = sizes->in_per_group(), taps = kernel_size(sizes->window);
   auto weight = std::make_shared<Weight>();
   weight->dims = dims;

@@ -143,7 +143,7 @@ std::span<const Descriptor> conv_descriptors() {
                   .data = {0, 1},
                   .weights = {{1, first_axis}},
                   .bias = 2,
-                  .product = Traits::Product::convolution}},
+                  .linear = Traits::Linear::convolution}},
       {.name = "FusedConv",
        .domain = kMicrosoft,
        .since = {1},
@@ -157,7 +157,7 @@ std::span<const Descriptor> conv_descriptors() {
                   .data = {0, 1, 3},
                   .weights = {{1, first_axis}},
                   .bias = 2,
-                  .product = Traits::Product::convolution}},
+                  .linear = Traits::Linear::convolution}},
   };
   return all;
 }

@@ -38,22 +38,22 @@ void multiply_group(Frame& frame, const ConvSizes& sizes, std::int64_t group, co
                     const kernels::FloatRhs& weights, const float* bias,
                     const kernels::Activation& activation, float* y) {
   const std::int64_t outputs = sizes.out_per_group();
-  kernels::FloatGemmWork product{.m = sizes.batch * output_size(sizes.window),
-                                 .n = outputs,
-                                 .k = sizes.depth(),
-                                 .b = &weights,
-                                 .c = y + group * outputs,
-                                 .c_stride = sizes.out_channels};
+  kernels::FloatGemmWork work{.m = sizes.batch * output_size(sizes.window),
+                              .n = outputs,
+                              .k = sizes.depth(),
+                              .b = &weights,
+                              .c = y + group * outputs,
+                              .c_stride = sizes.out_channels};
   const float zero = 0;
   const kernels::ConvRows rows(sizes, group, x, sizeof(float), &zero);
   if (kernels::ConvRows::is_plain(sizes)) {
-    product.a = {x + group * sizes.in_per_group(), sizes.in_channels, 1};
+    work.a = {x + group * sizes.in_per_group(), sizes.in_channels, 1};
   } else {
-    product.rows = &rows;
+    work.rows = &rows;
   }
-  if (bias) product.epilogue.addend = {bias + group * outputs, 0, 1};
-  clamp(activation, product.epilogue);
-  kernels::gemm(product, frame.pool());
+  if (bias) work.epilogue.addend = {bias + group * outputs, 0, 1};
+  clamp(activation, work.epilogue);
+  kernels::gemm(work, frame.pool());
 }
 
 }  // namespace

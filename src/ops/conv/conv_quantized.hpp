@@ -9,9 +9,9 @@ namespace anybit::ops {
 
 // The output stage, applied to the integer sums.
 enum class ConvResult : std::uint8_t {
-  sums,   // the output, modulo 2^32
-  reals,  // float(sum) · scale of x · scale of w + bias, in float32
-  codes,  // requantized; inputs 6 and 7 are the output's scale and zero point
+  sums,       // the output, modulo 2^32
+  reals,      // float(sum) · scale of x · scale of w + bias, in float32
+  quantized,  // requantized; inputs 6 and 7 are the output's scale and zero point
 };
 
 // Input indices. For `sums` there are neither scales nor bias.
@@ -26,7 +26,7 @@ inline constexpr IntegerConvInputs kQLinearConvInputs{.x = 0,
                                                       .x_zero = 2,
                                                       .w = 3,
                                                       .w_zero = 5,
-                                                      .result = ConvResult::codes,
+                                                      .result = ConvResult::quantized,
                                                       .x_scale = 1,
                                                       .w_scale = 4,
                                                       .bias = 8};

@@ -180,7 +180,7 @@ bool is_depthwise(const ConvSizes& sizes) {
 bool fits_depthwise(const IntegerConvInputs& inputs, const ConvSizes& sizes,
                     const IntegerConvNumbers& numbers) {
   if (kernel_size(sizes.window) > IntegerDepthwise::kMostTaps) return false;
-  if (inputs.result != ConvResult::codes) return true;
+  if (inputs.result != ConvResult::quantized) return true;
   const auto huge = [&](std::int32_t bias) { return is_huge(inputs, bias, sizes); };
   return std::count_if(numbers.bias, numbers.bias + sizes.out_channels, huge) * kFewHuge <=
          sizes.out_channels;
@@ -210,7 +210,7 @@ bool pack_depthwise(const ConvSizes& sizes, const IntegerConvInputs& inputs, con
                     std::span<const std::int32_t> zeros, IntegerConvWeights& weights) {
   if (!inputs.wide) {
     put_weights(sizes, w, zeros, weights);
-    if (weights.fixed && inputs.result == ConvResult::codes)
+    if (weights.fixed && inputs.result == ConvResult::quantized)
       put_numbers(inputs, sizes, weights.fixed->numbers.x_zero, weights);
     return true;
   }

@@ -15,28 +15,27 @@ namespace {
 using kernels::ConvSizes;
 using Algorithm = IntegerConvAlgorithm;
 
-kernels::IntegerGemmWork product_of(const IntegerConvInputs& inputs, const ConvSizes& sizes,
-                                    const IntegerConvNumbers& numbers, const IntegerConvWeights& weights,
-                                    std::int64_t group, Array& out) {
+kernels::IntegerGemmWork gemm_work_of(const IntegerConvInputs& inputs, const ConvSizes& sizes,
+                                      const IntegerConvNumbers& numbers, const IntegerConvWeights& weights,
+                                      std::int64_t group, Array& out) {
   const std::int64_t outputs = sizes.out_per_group(),
                      bytes = static_cast<std::int64_t>(element_bytes(out.type()));
-  kernels::IntegerGemmWork product{.m = sizes.batch * output_size(sizes.window),
-                                   .n = outputs,
-                                   .k = sizes.depth(),
-                                   .b = &weights.groups[static_cast<std::size_t>(group)],
-                                   .c = out.mutable_bytes() + group * outputs * bytes,
-                                   .c_stride = sizes.out_channels};
-  product.epilogue.type = kernel_result(out.type());
-  if (inputs.result != ConvResult::sums)
-    product.epilogue.scale = {numbers.multiplier + group * outputs, 0, 1};
-  if (numbers.addend) product.epilogue.addend = {numbers.addend + group * outputs, 0, 1};
-  if (inputs.result == ConvResult::codes) {
-    product.epilogue.bias = {numbers.bias + group * outputs, 0, 1};
-    product.epilogue.zero_point = numbers.y_zero;
-    product.epilogue.low = range_of(out.type()).low;
-    product.epilogue.high = range_of(out.type()).high;
+  kernels::IntegerGemmWork work{.m = sizes.batch * output_size(sizes.window),
+                                .n = outputs,
+                                .k = sizes.depth(),
+                                .b = &weights.groups[static_cast<std::size_t>(group)],
+                                .c = out.mutable_bytes() + group * outputs * bytes,
+                                .c_stride = sizes.out_channels};
+  work.epilogue.type = kernel_result(out.type());
+  if (inputs.result != ConvResult::sums) work.epilogue.scale = {numbers.multiplier + group * outputs, 0, 1};
+  if (numbers.addend) work.epilogue.addend = {numbers.addend + group * outputs, 0, 1};
+  if (inputs.result == ConvResult::quantized) {
+    work.epilogue.bias = {numbers.bias + group * outputs, 0, 1};
+    work.epilogue.zero_point = numbers.y_zero;
+    work.epilogue.low = range_of(out.type()).low;
+    work.epilogue.high = range_of(out.type()).high;
   }
-  return product;
+  return work;
 }
 
 void multiply(Frame& frame, const IntegerConvInputs& inputs, const ConvSizes& sizes,
@@ -49,16 +48,16 @@ void multiply(Frame& frame, const IntegerConvInputs& inputs, const ConvSizes& si
   const bool plain = kernels::ConvRows::is_plain(sizes);
   for (std::int64_t group = 0; group < sizes.groups; ++group) {
     const kernels::ConvRows rows(sizes, group, x.bytes(), bytes, padding);
-    kernels::IntegerGemmWork product = product_of(inputs, sizes, numbers, weights, group, out);
-    product.a.type = *integer_type_of(x.type());
+    kernels::IntegerGemmWork work = gemm_work_of(inputs, sizes, numbers, weights, group, out);
+    work.a.type = *integer_type_of(x.type());
     if (plain) {
-      product.a.data = x.bytes() + group * sizes.in_per_group() * bytes;
-      product.a.row_stride = sizes.in_channels;
+      work.a.data = x.bytes() + group * sizes.in_per_group() * bytes;
+      work.a.row_stride = sizes.in_channels;
     } else {
-      product.rows = &rows;
+      work.rows = &rows;
     }
-    product.a_zero = {&numbers.x_zero, 0, 0};
-    kernels::gemm(product, frame.pool());
+    work.a_zero = {&numbers.x_zero, 0, 0};
+    kernels::gemm(work, frame.pool());
   }
 }
 
@@ -93,7 +92,7 @@ void pad_runs(const ConvSizes& sizes, std::uint8_t zero, std::vector<std::uint8_
 
 Result<void> on_image(Frame& frame, Algorithm algorithm, const IntegerConvNumbers& numbers,
                       const IntegerConvWeights& weights, const ConvSizes& sizes, const Array& x,
-                      kernels::IntegerGemmWork product) {
+                      kernels::IntegerGemmWork work) {
   const ConvSizes even = algorithm == Algorithm::winograd ? kernels::winograd_sizes(sizes) : sizes;
   const kernels::ConvRuns runs{even};
   const kernels::IntegerType type = *integer_type_of(x.type());
@@ -101,12 +100,12 @@ Result<void> on_image(Frame& frame, Algorithm algorithm, const IntegerConvNumber
     runs.lay_out(type, x.bytes(), x.layout() == Layout::channels_last, numbers.x_zero, image, frame.pool());
     return image;
   };
-  if (algorithm != Algorithm::winograd) product.k = runs.depth();
+  if (algorithm != Algorithm::winograd) work.k = runs.depth();
   if (algorithm == Algorithm::dot4) {
-    product.a.type = type;
-    product.a_zero = {&numbers.x_zero, 0, 0};
+    work.a.type = type;
+    work.a_zero = {&numbers.x_zero, 0, 0};
     const auto* image = image_of(TRY(frame.scratch_of<std::uint8_t>(runs.elements())).data());
-    kernels::dot4_conv(runs, image, product, frame.pool());
+    kernels::dot4_conv(runs, image, work, frame.pool());
     return {};
   }
   const std::int32_t left = kernels::left_zero(type, numbers.x_zero);
@@ -115,13 +114,13 @@ Result<void> on_image(Frame& frame, Algorithm algorithm, const IntegerConvNumber
     const std::int64_t* sums = weights.groups.front().column_sums();
     for (std::size_t c = 0; c < bias.size(); ++c)
       bias[c] = static_cast<std::int32_t>(static_cast<std::uint32_t>(numbers.bias[c] - left * sums[c]));
-    product.epilogue.bias = {bias.data(), 0, 1};
+    work.epilogue.bias = {bias.data(), 0, 1};
   }
   const auto* image = image_of(TRY(frame.scratch_of<std::int16_t>(runs.elements())).data());
   if (algorithm == Algorithm::winograd) {
-    kernels::conv_winograd(runs, image, *weights.winograd, product, frame.pool());
+    kernels::conv_winograd(runs, image, *weights.winograd, work, frame.pool());
   } else {
-    kernels::conv_int16(runs, image, product, frame.pool());
+    kernels::conv_int16(runs, image, work, frame.pool());
   }
   return {};
 }
@@ -230,7 +229,7 @@ Result<void> run_gemm(Frame& frame, const IntegerConvInputs& inputs, const Integ
                       Array& out) {
   if (plan.algorithm != Algorithm::gemm) {
     return on_image(frame, plan.algorithm, numbers, weights, plan.sizes, x,
-                    product_of(inputs, plan.sizes, numbers, weights, 0, out));
+                    gemm_work_of(inputs, plan.sizes, numbers, weights, 0, out));
   }
   multiply(frame, inputs, plan.sizes, numbers, weights, x, out);
   return {};

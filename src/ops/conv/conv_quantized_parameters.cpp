@@ -80,10 +80,10 @@ Result<void> check(const Inputs& given, const IntegerConvInputs& inputs, Element
   if (inputs.result == ConvResult::sums) return {};
   TRY(check_scale(given.in(inputs.x_scale), inputs.x_scale, 1));
   TRY(check_scale(given.in(inputs.w_scale), inputs.w_scale, channels));
-  const bool codes = inputs.result == ConvResult::codes;
+  const bool quantized = inputs.result == ConvResult::quantized;
   if (given.has(inputs.bias))
-    TRY(check_bias(given.in(inputs.bias), codes ? ElementType::int32 : ElementType::float32, channels));
-  if (!codes) return {};
+    TRY(check_bias(given.in(inputs.bias), quantized ? ElementType::int32 : ElementType::float32, channels));
+  if (!quantized) return {};
   TRY(check_scale(given.in(6), 6, 1));
   const ElementType type = given.in(7).type();
   if (!is_byte(type) && !(inputs.wide && is_code(type))) {
@@ -105,7 +105,7 @@ struct ConstantInputs {
       if (i != inputs.x && named(i) && !setup.constant(i)) return false;
     }
     for (const std::size_t i : {inputs.x_scale, inputs.w_scale, std::size_t{6}, std::size_t{7}}) {
-      if (inputs.result == ConvResult::codes && !has(i)) return false;
+      if (inputs.result == ConvResult::quantized && !has(i)) return false;
     }
     return true;
   }
@@ -116,7 +116,8 @@ struct ConstantInputs {
 Result<IntegerConvNumbers> numbers_now(Frame& frame, const IntegerConvInputs& inputs, std::int64_t channels) {
   TRY(check(frame, inputs, frame.in(inputs.x).type(), frame.in(inputs.w).type(), channels));
   Room room{TRY(frame.scratch_of<std::int32_t>(channels)).data(), nullptr, nullptr};
-  if (inputs.result == ConvResult::codes) room.bias = TRY(frame.scratch_of<std::int32_t>(channels)).data();
+  if (inputs.result == ConvResult::quantized)
+    room.bias = TRY(frame.scratch_of<std::int32_t>(channels)).data();
   if (inputs.result != ConvResult::sums) room.multiplier = TRY(frame.scratch_of<float>(channels)).data();
   return numbers_of(frame, inputs, channels, room);
 }
@@ -135,7 +136,7 @@ Result<void> check_numbers(const Frame& frame, const IntegerConvInputs& inputs, 
 }
 
 ElementType result_type(const Frame& frame, const IntegerConvInputs& inputs) {
-  if (inputs.result == ConvResult::codes) return frame.in(7).type();
+  if (inputs.result == ConvResult::quantized) return frame.in(7).type();
   return inputs.result == ConvResult::reals ? ElementType::float32 : ElementType::int32;
 }
 

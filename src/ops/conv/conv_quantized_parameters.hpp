@@ -14,8 +14,8 @@ namespace anybit::ops {
 struct IntegerConvNumbers {
   std::int32_t x_zero = 0, y_zero = 0;
   const std::int32_t* w_zero = nullptr;
-  const std::int32_t* bias = nullptr;  // for codes
-  const float* multiplier = nullptr;   // for codes and reals
+  const std::int32_t* bias = nullptr;  // for quantized outputs
+  const float* multiplier = nullptr;   // for quantized and float outputs
   const float* addend = nullptr;       // for reals; null if there is none
   std::int64_t largest_bias = 0;       // magnitude
 };

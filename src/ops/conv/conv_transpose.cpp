@@ -159,7 +159,7 @@ std::span<const Descriptor> conv_transpose_descriptors() {
                                                .data = {0, 1},
                                                .weights = {{1, second_axis}},
                                                .bias = 2,
-                                               .product = Traits::Product::transposed_convolution}}};
+                                               .linear = Traits::Linear::transposed_convolution}}};
   return all;
 }
 

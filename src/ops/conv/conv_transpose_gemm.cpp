@@ -121,15 +121,15 @@ Result<void> run_spread(Frame& frame, const ConvSizes& sizes, const Dims& dims,
   for (std::int64_t n = 0; n < sizes.batch; ++n) {
     for (std::int64_t group = 0; group < sizes.groups; ++group) {
       const float* image = x.data<float>() + n * sizes.out_channels * in_space;
-      kernels::FloatGemmWork product{.m = in_space,
-                                     .n = columns,
-                                     .k = inputs,
-                                     .b = &matrices.groups[static_cast<std::size_t>(group)],
-                                     .c = spread.data(),
-                                     .c_stride = columns};
-      product.a = plain_x ? kernels::MatrixView<float>{image + group * inputs * in_space, 1, in_space}
-                          : kernels::MatrixView<float>{image + group * inputs, sizes.out_channels, 1};
-      kernels::gemm(product, frame.pool());
+      kernels::FloatGemmWork work{.m = in_space,
+                                  .n = columns,
+                                  .k = inputs,
+                                  .b = &matrices.groups[static_cast<std::size_t>(group)],
+                                  .c = spread.data(),
+                                  .c_stride = columns};
+      work.a = plain_x ? kernels::MatrixView<float>{image + group * inputs * in_space, 1, in_space}
+                       : kernels::MatrixView<float>{image + group * inputs, sizes.out_channels, 1};
+      kernels::gemm(work, frame.pool());
       float* y = out->mutable_data<float>() + n * sizes.in_channels * space;
       y += blocked ? group * channels * space : group * channels;
       const float* numbers = biases.data() + group * channels;

@@ -109,35 +109,35 @@ Result<void> run_as(Frame& frame, const ConvSizes& sizes, const Spread& spread, 
                  "strides as long as the kernel");
   const IntegerConvNumbers& numbers = spread.fixed.numbers;
   const auto sums = TRY(frame.scratch_of<std::int32_t>(once ? 0 : in_space * columns));
-  const auto codes = TRY(frame.scratch_of<T>(once ? in_space * columns : 0));
+  const auto quantized = TRY(frame.scratch_of<T>(once ? in_space * columns : 0));
   const auto rows = TRY(frame.scratch_of<std::int32_t>(once ? 0 : space * channels));
   for (std::int64_t image = 0; image < sizes.batch * sizes.groups; ++image) {
     const std::int64_t n = image / sizes.groups, group = image % sizes.groups;
     const std::byte* from = x.bytes() + (n * sizes.out_channels + group * inputs) * in_space * bytes_of(type);
-    kernels::IntegerGemmWork product{.m = in_space,
-                                     .n = columns,
-                                     .k = inputs,
-                                     .a = {type, from, 1, in_space},
-                                     .a_zero = {&numbers.x_zero, 0, 0},
-                                     .b = &spread.groups[static_cast<std::size_t>(group)],
-                                     .c = once ? static_cast<void*>(codes.data()) : sums.data(),
-                                     .c_stride = columns};
+    kernels::IntegerGemmWork work{.m = in_space,
+                                  .n = columns,
+                                  .k = inputs,
+                                  .a = {type, from, 1, in_space},
+                                  .a_zero = {&numbers.x_zero, 0, 0},
+                                  .b = &spread.groups[static_cast<std::size_t>(group)],
+                                  .c = once ? static_cast<void*>(quantized.data()) : sums.data(),
+                                  .c_stride = columns};
     if (once) {
-      product.epilogue = {.type = *result_of(out.type()),
-                          .bias = {spread.column_biases.data() + group * columns, 0, 1},
-                          .scale = {spread.column_multipliers.data() + group * columns, 0, 1},
-                          .zero_point = numbers.y_zero,
-                          .low = kLow,
-                          .high = kHigh};
+      work.epilogue = {.type = *result_of(out.type()),
+                       .bias = {spread.column_biases.data() + group * columns, 0, 1},
+                       .scale = {spread.column_multipliers.data() + group * columns, 0, 1},
+                       .zero_point = numbers.y_zero,
+                       .low = kLow,
+                       .high = kHigh};
     }
-    kernels::gemm(product, frame.pool());
+    kernels::gemm(work, frame.pool());
     T* y = out.mutable_data<T>() + n * space * sizes.in_channels + group * channels;
     const auto body = [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t row = first; row < last; ++row) {
         T* to = y + row * width * sizes.in_channels;
         if (once) {
           each_spread(sizes.window, row, channels, [&](std::int64_t place, std::int64_t at) {
-            std::copy_n(codes.data() + at, channels, to + place * sizes.in_channels);
+            std::copy_n(quantized.data() + at, channels, to + place * sizes.in_channels);
           });
           continue;
         }

@@ -36,16 +36,16 @@ void multiply(const Frame& frame, const BatchedMatMul& p, const float* a, const 
   each_matrix(frame, p, [&](std::int64_t i) {
     const auto [a_offset, b_offset] = p.at(i);
     const kernels::PlainFloats plain({packed ? nullptr : b + b_offset, p.b_row, p.b_column}, p.n);
-    kernels::FloatGemmWork product{.m = p.m,
-                                   .n = p.n,
-                                   .k = p.k,
-                                   .a = {a + a_offset, p.a_row, p.a_column},
-                                   .b = &plain,
-                                   .c = c + i * p.m * p.n,
-                                   .c_stride = p.n,
-                                   .epilogue = epilogue};
-    if (packed) product.b = &packed->matrices[static_cast<std::size_t>(b_offset / packed->matrix_elements)];
-    kernels::gemm(product, frame.pool());
+    kernels::FloatGemmWork work{.m = p.m,
+                                .n = p.n,
+                                .k = p.k,
+                                .a = {a + a_offset, p.a_row, p.a_column},
+                                .b = &plain,
+                                .c = c + i * p.m * p.n,
+                                .c_stride = p.n,
+                                .epilogue = epilogue};
+    if (packed) work.b = &packed->matrices[static_cast<std::size_t>(b_offset / packed->matrix_elements)];
+    kernels::gemm(work, frame.pool());
   });
 }
 
@@ -56,7 +56,7 @@ bool computes_in_floats(ElementType type) {
 }
 
 Result<Operand> Operand::of(const Dims& dims, bool left, bool transposed, bool batch_inside) {
-  if (dims.empty()) return wrong("a scalar has no matrix product", "at least one axis");
+  if (dims.empty()) return wrong("a scalar has no matrix work", "at least one axis");
   Operand result;
   if (dims.size() == 1) {
     result.vector = true;
@@ -130,12 +130,12 @@ BatchedMatMul::Offsets BatchedMatMul::at(std::int64_t index) const {
   return offsets;
 }
 
-void each_matrix(const Frame& frame, const BatchedMatMul& products, const FunctionRef<std::int64_t>& body) {
-  if (products.count == 1 || products.macs() > kLargeMacs) {
-    for (std::int64_t i = 0; i < products.count; ++i) body(i);
+void each_matrix(const Frame& frame, const BatchedMatMul& matmul, const FunctionRef<std::int64_t>& body) {
+  if (matmul.count == 1 || matmul.macs() > kLargeMacs) {
+    for (std::int64_t i = 0; i < matmul.count; ++i) body(i);
     return;
   }
-  parallel(frame, products.count, products.macs() / kMacsPerNano + 100,
+  parallel(frame, matmul.count, matmul.macs() / kMacsPerNano + 100,
            [&body](std::int64_t first, std::int64_t last) {
              for (std::int64_t i = first; i < last; ++i) body(i);
            });
@@ -175,14 +175,14 @@ void from_floats(const float* from, Array& to) {
           to.count());
 }
 
-Result<void> multiply_floats(Frame& frame, const BatchedMatMul& products, Array& out,
+Result<void> multiply_floats(Frame& frame, const BatchedMatMul& matmul, Array& out,
                              const kernels::FloatEpilogue& epilogue) {
   const auto* packed = frame.prepared<PackedOperand>();
   const float* left = TRY(as_floats(frame, frame.in(0)));
   const float* right = packed ? nullptr : TRY(as_floats(frame, frame.in(1)));
   const bool narrow = out.type() != ElementType::float32;
   float* to = narrow ? TRY(frame.scratch_of<float>(out.count())).data() : out.mutable_data<float>();
-  multiply(frame, products, left, right, packed, to, epilogue);
+  multiply(frame, matmul, left, right, packed, to, epilogue);
   if (narrow) from_floats(to, out);
   return {};
 }

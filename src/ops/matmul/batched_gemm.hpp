@@ -38,7 +38,7 @@ struct BatchedMatMul {
 
 // Calls body(index) for every matrix of the batch: in parallel if they are small, sequentially if each one
 // keeps all threads busy.
-void each_matrix(const Frame& frame, const BatchedMatMul& products, const FunctionRef<std::int64_t>& body);
+void each_matrix(const Frame& frame, const BatchedMatMul& matmul, const FunctionRef<std::int64_t>& body);
 
 // Types that are multiplied in float32: float32 and the 16-bit floats.
 bool computes_in_floats(ElementType type);
@@ -54,7 +54,7 @@ struct PackedOperand : Prepared {
 
 // out = epilogue(a·b) for inputs 0 and 1, which have such a type; rounded once. Input 1 may be prepared as a
 // PackedOperand.
-Result<void> multiply_floats(Frame& frame, const BatchedMatMul& products, Array& out,
+Result<void> multiply_floats(Frame& frame, const BatchedMatMul& matmul, Array& out,
                              const kernels::FloatEpilogue& epilogue);
 
 // c = a·b in the element type itself (no kernel); integers wrap around.

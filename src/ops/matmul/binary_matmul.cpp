@@ -21,20 +21,20 @@ struct Weight : Prepared {
 
 Result<std::shared_ptr<const Weight>> weight_of(const Attributes& node,
                                                 std::span<const Array* const> stored) {
-  const StoredWeight coded = TRY(StoredWeight::of(node, nullptr, stored));
+  const StoredWeight packed = TRY(StoredWeight::of(node, nullptr, stored));
   const bool transposed = node.flag("transB");
-  if (!binary_columns(coded.codec, transposed) || coded.dims != coded.codec.grouping().dims)
-    return wrong(fmt::format("a weight of {}", coded.codec.descriptor().name),
+  if (!binary_columns(packed.codec, transposed) || packed.dims != packed.codec.grouping().dims)
+    return wrong(fmt::format("a weight of {}", packed.codec.descriptor().name),
                  "a binary (+1, -1) matrix with one scale per column or per group of columns");
-  BinaryColumns columns = BinaryColumns::of(coded, transposed);
-  const std::int64_t k = coded.dims[transposed ? 1 : 0], n = coded.dims[transposed ? 0 : 1];
+  BinaryColumns columns = BinaryColumns::of(packed, transposed);
+  const std::int64_t k = packed.dims[transposed ? 1 : 0], n = packed.dims[transposed ? 0 : 1];
   const std::int64_t down = transposed ? 1 : n, across = transposed ? k : 1;
   auto weight =
       std::make_shared<Weight>(kernels::PackedBinary(k, n,
                                                      [&](std::int64_t row, std::int64_t column) {
                                                        return columns.negative(row * down + column * across);
                                                      }),
-                               Dims(std::span(coded.dims)));
+                               Dims(std::span(packed.dims)));
   weight->factors = std::move(columns.scales);
   return std::shared_ptr<const Weight>(std::move(weight));
 }
@@ -43,17 +43,17 @@ Result<void> run(Frame& frame) {
   const Array& a = frame.in(0);
   if (a.type() != ElementType::float32) return wrong_type(frame, 0);
   const std::shared_ptr<const Weight> weight = TRY(stored_weight<Weight>(frame, weight_of));
-  BatchedMatMul products = TRY(BatchedMatMul::of(
-      TRY(Operand::of(a.dims(), true)), TRY(Operand::of(weight->dims, false, frame.flag("transB")))));
-  products.fold();
-  Array& out = *TRY(frame.out(0, a.type(), products.out));
-  const auto addend = TRY(packed_addend(frame, products));
-  kernels::multiply({.m = products.m,
+  BatchedMatMul matmul = TRY(BatchedMatMul::of(TRY(Operand::of(a.dims(), true)),
+                                               TRY(Operand::of(weight->dims, false, frame.flag("transB")))));
+  matmul.fold();
+  Array& out = *TRY(frame.out(0, a.type(), matmul.out));
+  const auto addend = TRY(packed_addend(frame, matmul));
+  kernels::multiply({.m = matmul.m,
                      .a = a.data<float>(),
-                     .a_stride = products.a_row,
+                     .a_stride = matmul.a_row,
                      .b = &weight->signs,
                      .c = out.mutable_data<float>(),
-                     .c_stride = products.n,
+                     .c_stride = matmul.n,
                      .scale = binary_scale(frame, a) * static_cast<float>(frame.real("alpha", 1)),
                      .factors = weight->factors.data(),
                      .beta = static_cast<float>(frame.real("beta", 1)),

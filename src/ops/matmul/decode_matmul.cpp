@@ -21,18 +21,18 @@ std::unique_ptr<const kernels::FloatRhs> decoded(const StoredWeight& weight, boo
 
 Result<std::shared_ptr<const PackedRight>> weight_of(const Attributes& node,
                                                      std::span<const Array* const> stored) {
-  const StoredWeight coded = TRY(StoredWeight::of(node, nullptr, stored));
-  if (coded.dims.size() != 2 || coded.dims != coded.codec.grouping().dims)
-    return wrong(fmt::format("the weight has dimensions [{}]", fmt::join(coded.dims, ", ")),
+  const StoredWeight packed = TRY(StoredWeight::of(node, nullptr, stored));
+  if (packed.dims.size() != 2 || packed.dims != packed.codec.grouping().dims)
+    return wrong(fmt::format("the weight has dimensions [{}]", fmt::join(packed.dims, ", ")),
                  "a matrix, packed as a matrix");
   auto weight = std::make_shared<PackedRight>();
-  weight->dims = Dims(std::span(coded.dims));
+  weight->dims = Dims(std::span(packed.dims));
   const bool transposed = node.flag("transB");
   ThreadPool pool(1);
   const bool rounded = node.text("compute", "") == "int8";
   weight->matrix =
-      kernels::packed_weights({coded.codec, coded.codes, coded.parameters, transposed, rounded}, pool);
-  if (!weight->matrix) weight->matrix = decoded(coded, transposed, pool);
+      kernels::packed_weights({packed.codec, packed.codes, packed.parameters, transposed, rounded}, pool);
+  if (!weight->matrix) weight->matrix = decoded(packed, transposed, pool);
   return std::shared_ptr<const PackedRight>(std::move(weight));
 }
 

@@ -49,7 +49,7 @@ Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
 }
 
 struct Terms {
-  BatchedMatMul products;
+  BatchedMatMul matmul;
   BroadcastAddend c;
   bool has_c;
   double alpha, beta;
@@ -63,12 +63,12 @@ Result<void> run_floats(Frame& frame, const Terms& terms, Array& out) {
     epilogue.addend = {TRY(as_floats(frame, frame.in(2))), terms.c.row_stride, terms.c.column_stride};
   }
   if (frame.text("activation", "") == "Relu") epilogue.low = 0;
-  return multiply_floats(frame, terms.products, out, epilogue);
+  return multiply_floats(frame, terms.matmul, out, epilogue);
 }
 
 template <class T>
 void run_plainly(Frame& frame, const Terms& terms, Array& out) {
-  multiply_naive(frame, terms.products, frame.in(0).data<T>(), frame.in(1).data<T>(), out.mutable_data<T>());
+  multiply_naive(frame, terms.matmul, frame.in(0).data<T>(), frame.in(1).data<T>(), out.mutable_data<T>());
   const T* c = terms.has_c ? frame.in(2).data<T>() : nullptr;
   const auto factor = [](double x) {
     if constexpr (std::is_integral_v<T>)
@@ -79,7 +79,7 @@ void run_plainly(Frame& frame, const Terms& terms, Array& out) {
   const T alpha = factor(terms.alpha), beta = factor(terms.beta);
   T* to = out.mutable_data<T>();
   for (std::int64_t i = 0; i < out.count(); ++i) {
-    const std::int64_t row = i / terms.products.n, column = i % terms.products.n;
+    const std::int64_t row = i / terms.matmul.n, column = i % terms.matmul.n;
     const T addend =
         c ? MultiplyPair()(beta, c[row * terms.c.row_stride + column * terms.c.column_stride]) : T(0);
     to[i] = AddPair()(MultiplyPair()(alpha, to[i]), addend);
@@ -99,10 +99,10 @@ Result<Array*> compute(Frame& frame) {
       TRY(BatchedMatMul::of(left, right)), {}, frame.has(2), frame.real("alpha", 1), frame.real("beta", 1)};
   if (terms.has_c) {
     if (frame.in(2).type() != a.type()) return wrong_type(frame, 2);
-    terms.c = TRY(BroadcastAddend::over(frame.in(2).dims(), terms.products.m, terms.products.n));
+    terms.c = TRY(BroadcastAddend::over(frame.in(2).dims(), terms.matmul.m, terms.matmul.n));
   }
   if (!for_number(a.type(), [](auto) {})) return wrong_type(frame, 0);
-  Array& out = *TRY(frame.out(0, a.type(), terms.products.out));
+  Array& out = *TRY(frame.out(0, a.type(), terms.matmul.out));
   if (computes_in_floats(a.type())) {
     TRY(run_floats(frame, terms, out));
     return &out;
@@ -145,7 +145,7 @@ constexpr Traits kTraits{.role = Traits::Role::compute,
                          .data = {0, 1},
                          .weights = {{1, columns_axis}, {0, rows_axis}},
                          .bias = 2,
-                         .product = Traits::Product::matrices};
+                         .linear = Traits::Linear::matrices};
 
 }  // namespace
 

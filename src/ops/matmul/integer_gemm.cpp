@@ -87,14 +87,14 @@ Result<IntegerTerms> IntegerTerms::of(Frame& frame, const IntegerInputs& inputs)
   IntegerTerms terms{inputs, {}, {}, {}};
   const Operand left = TRY(Operand::of(a.dims(), true, turned(frame, "transA")));
   const Operand right = TRY(Operand::of(b.dims(), false, turned(frame, "transB")));
-  terms.products = TRY(BatchedMatMul::of(left, right));
+  terms.matmul = TRY(BatchedMatMul::of(left, right));
   if (!integer_type_of(b.type())) return wrong_type(frame, inputs.b);
   if (frame.has(inputs.a_zero) && frame.in(inputs.a_zero).type() != a.type())
     return wrong_type(frame, inputs.a_zero);
   if (frame.has(inputs.b_zero) && frame.in(inputs.b_zero).type() != b.type())
     return wrong_type(frame, inputs.b_zero);
-  terms.a_zero = TRY(zeros_of(frame, inputs.a_zero, terms.products.m, terms.products.count));
-  terms.b_zero = TRY(zeros_of(frame, inputs.b_zero, terms.products.n, terms.products.count));
+  terms.a_zero = TRY(zeros_of(frame, inputs.a_zero, terms.matmul.m, terms.matmul.count));
+  terms.b_zero = TRY(zeros_of(frame, inputs.b_zero, terms.matmul.n, terms.matmul.count));
   if (terms.a_zero.stride != 0 && element_bytes(a.type()) != 1) {
     return wrong(fmt::format("{} has one zero point per row", to_string(a)),
                  "a single zero point, or an 8-bit type");
@@ -104,7 +104,7 @@ Result<IntegerTerms> IntegerTerms::of(Frame& frame, const IntegerInputs& inputs)
 
 Result<IntegerScales> scales_of(Frame& frame, const IntegerTerms& terms, const Along<float>& a,
                                 const Along<float>& b, double divisor) {
-  const BatchedMatMul& p = terms.products;
+  const BatchedMatMul& p = terms.matmul;
   const auto one = [&](std::int64_t matrix, std::int64_t row, std::int64_t column) {
     return static_cast<float>(static_cast<double>(a.data[matrix * a.matrix + row * a.stride]) *
                               static_cast<double>(b.data[matrix * b.matrix + column * b.stride]) / divisor);
@@ -123,7 +123,7 @@ Result<IntegerScales> scales_of(Frame& frame, const IntegerTerms& terms, const A
 void multiply_integers(const Frame& frame, const IntegerTerms& terms,
                        const kernels::IntegerEpilogue& epilogue, const IntegerScales& scales, Array& out,
                        const std::uint8_t* a) {
-  BatchedMatMul p = terms.products;
+  BatchedMatMul p = terms.matmul;
   const bool rows_alike = terms.a_zero.stride == 0 && scales.spread.row_stride == 0 && scales.matrix == 0 &&
                           epilogue.bias.row_stride == 0 && epilogue.addend.row_stride == 0;
   if (rows_alike && terms.b_zero.matrix == 0) p.fold();
@@ -140,18 +140,18 @@ void multiply_integers(const Frame& frame, const IntegerTerms& terms,
         {b_zero, 0, terms.b_zero.stride});
     const void* from =
         a ? static_cast<const void*>(a + a_offset) : left.bytes() + a_offset * bytes_of(a_type);
-    kernels::IntegerGemmWork product{.m = p.m, .n = p.n, .k = p.k};
-    product.a = {a_type, from, p.a_row, p.a_column};
+    kernels::IntegerGemmWork work{.m = p.m, .n = p.n, .k = p.k};
+    work.a = {a_type, from, p.a_row, p.a_column};
     if (terms.a_zero.data)
-      product.a_zero = {terms.a_zero.data + i * terms.a_zero.matrix, terms.a_zero.stride, 0};
-    product.b = &plain;
-    if (packed) product.b = &packed->matrices[static_cast<std::size_t>(b_offset / packed->matrix_elements)];
-    product.c = out.mutable_bytes() + i * p.m * p.n * static_cast<std::int64_t>(element_bytes(out.type()));
-    product.c_stride = p.n;
-    product.epilogue = epilogue;
-    product.epilogue.scale = scales.spread;
-    if (scales.spread.data) product.epilogue.scale.data += i * scales.matrix;
-    kernels::gemm(product, frame.pool());
+      work.a_zero = {terms.a_zero.data + i * terms.a_zero.matrix, terms.a_zero.stride, 0};
+    work.b = &plain;
+    if (packed) work.b = &packed->matrices[static_cast<std::size_t>(b_offset / packed->matrix_elements)];
+    work.c = out.mutable_bytes() + i * p.m * p.n * static_cast<std::int64_t>(element_bytes(out.type()));
+    work.c_stride = p.n;
+    work.epilogue = epilogue;
+    work.epilogue.scale = scales.spread;
+    if (scales.spread.data) work.epilogue.scale.data += i * scales.matrix;
+    kernels::gemm(work, frame.pool());
   });
 }
 

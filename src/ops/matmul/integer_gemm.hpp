@@ -41,7 +41,7 @@ Result<std::shared_ptr<const Prepared>> prepare_integer(const Setup& setup, cons
 // The matrix multiplications of a node, and its zero points.
 struct IntegerTerms {
   IntegerInputs inputs;
-  BatchedMatMul products;
+  BatchedMatMul matmul;
   Along<std::int32_t> a_zero, b_zero;
   static Result<IntegerTerms> of(Frame& frame, const IntegerInputs& inputs);
 };

@@ -57,18 +57,18 @@ Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
 Result<void> run(Frame& frame) {
   const Array &a = frame.in(0), &b = frame.in(1);
   if (a.type() != b.type()) return wrong_type(frame, 1);
-  BatchedMatMul products =
+  BatchedMatMul matmul =
       TRY(BatchedMatMul::of(TRY(operand(frame, a.dims(), true)), TRY(operand(frame, b.dims(), false))));
-  products.fold();
+  matmul.fold();
   if (!for_number(a.type(), [](auto) {}) || (is_fused(frame) && !is_float(a.type())))
     return wrong_type(frame, 0);
   const double alpha = is_fused(frame) ? frame.real("alpha", 1) : 1;
-  Array& out = *TRY(frame.out(0, a.type(), products.out));
+  Array& out = *TRY(frame.out(0, a.type(), matmul.out));
   const kernels::FloatEpilogue epilogue{.alpha = static_cast<float>(alpha)};
-  if (computes_in_floats(a.type())) return multiply_floats(frame, products, out, epilogue);
+  if (computes_in_floats(a.type())) return multiply_floats(frame, matmul, out, epilogue);
   for_number(a.type(), [&]<class T>(T) {
     if constexpr (!kIsHalf<T> && !std::is_same_v<T, float>) {
-      multiply_naive(frame, products, a.data<T>(), b.data<T>(), out.mutable_data<T>());
+      multiply_naive(frame, matmul, a.data<T>(), b.data<T>(), out.mutable_data<T>());
       if constexpr (std::is_floating_point_v<T>) {
         for (T& x : out.elements<T>()) x *= static_cast<T>(alpha);
       }
@@ -103,7 +103,7 @@ std::span<const Descriptor> matmul_descriptors() {
        .traits = {.role = Traits::Role::compute,
                   .data = {0, 1},
                   .weights = {{1, last_axis}, {0, last_but_one_axis, last_axis}},
-                  .product = Traits::Product::matrices}},
+                  .linear = Traits::Linear::matrices}},
       {.name = "FusedMatMul",
        .domain = kMicrosoft,
        .since = {1},
@@ -115,7 +115,7 @@ std::span<const Descriptor> matmul_descriptors() {
        .traits = {.role = Traits::Role::compute,
                   .data = {0, 1},
                   .weights = {{1, channel_axis, reduction_axis}},
-                  .product = Traits::Product::matrices}},
+                  .linear = Traits::Linear::matrices}},
   };
   return all;
 }

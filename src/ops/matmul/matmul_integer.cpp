@@ -22,7 +22,7 @@ Result<Values> infer_as(const Call& call, ElementType type) {
   return outputs_of(call, tensor(type, TRY(matmul_shape(call.in(0).shape, call.in(1).shape))));
 }
 Result<Values> infer(const Call& call) { return infer_as(call, ElementType::int32); }
-// Dequantized result: its type is that of the scale. The bias may have more axes than the product, as in a
+// Dequantized result: its type is that of the scale. The bias may have more axes than the result, as in a
 // following Add.
 Result<Values> infer_real(const Call& call) {
   auto shape = TRY(matmul_shape(call.in(0).shape, call.in(1).shape));
@@ -48,7 +48,7 @@ bool is_bytes(ElementType type) { return type == ElementType::int8 || type == El
 Result<void> run(Frame& frame) {
   if (!is_bytes(frame.in(0).type())) return wrong_type(frame, 0);
   const IntegerTerms terms = TRY(IntegerTerms::of(frame, kInteger));
-  Array& out = *TRY(frame.out(0, ElementType::int32, terms.products.out));
+  Array& out = *TRY(frame.out(0, ElementType::int32, terms.matmul.out));
   multiply_integers(frame, terms, {}, {}, out);
   return {};
 }
@@ -64,7 +64,7 @@ Result<void> run_real(Frame& frame) {
   TRY(expect_inputs(frame, {2, 3}));
   if (!is_bytes(frame.in(0).type())) return wrong_type(frame, 0);
   const IntegerTerms terms = TRY(IntegerTerms::of(frame, kReal));
-  const BatchedMatMul& p = terms.products;
+  const BatchedMatMul& p = terms.matmul;
   const auto a_scale = TRY(scales_of(frame, 2, p.m, p.count)),
              b_scale = TRY(scales_of(frame, 3, p.n, p.count));
   const IntegerScales scales = TRY(scales_of(frame, terms, a_scale, b_scale, 1));
@@ -84,7 +84,7 @@ Result<void> run_real(Frame& frame) {
 }
 
 struct Quantized {
-  const std::uint8_t* codes;
+  const std::uint8_t* integers;
   float scale;
   std::int32_t zero_point;
 };
@@ -98,14 +98,14 @@ Result<Quantized> quantize(Frame& frame, const Array& array) {
   if (!std::isfinite(high - low)) low = high = 0;
   const float scale = high > low ? (high - low) / 255.0f : 1.0f;
   const float zero = std::nearbyint(std::clamp(-low / scale, 0.0f, 255.0f));
-  std::uint8_t* codes = TRY(frame.scratch_of<std::uint8_t>(array.count())).data();
+  std::uint8_t* integers = TRY(frame.scratch_of<std::uint8_t>(array.count())).data();
   parallel(frame, array.count(), 0.5, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i) {
       const float code = std::nearbyint(x[i] / scale) + zero;
-      codes[i] = static_cast<std::uint8_t>(code >= 0 ? std::min(code, 255.0f) : 0.0f);  // NaN: zero
+      integers[i] = static_cast<std::uint8_t>(code >= 0 ? std::min(code, 255.0f) : 0.0f);  // NaN: zero
     }
   });
-  return Quantized{codes, scale, static_cast<std::int32_t>(zero)};
+  return Quantized{integers, scale, static_cast<std::int32_t>(zero)};
 }
 
 Result<void> run_dynamic(Frame& frame) {
@@ -113,14 +113,15 @@ Result<void> run_dynamic(Frame& frame) {
   TRY(expect_inputs(frame, {2}));
   if (a.type() != ElementType::float32) return wrong_type(frame, 0);
   IntegerTerms terms = TRY(IntegerTerms::of(frame, kDynamic));
-  const BatchedMatMul& p = terms.products;
+  const BatchedMatMul& p = terms.matmul;
   const Quantized left = TRY(quantize(frame, a));
   terms.a_zero = {&left.zero_point, 0, 0};
   const IntegerScales scales =
       TRY(scales_of(frame, terms, {&left.scale, 0, 0}, TRY(scales_of(frame, 2, p.n, p.count)), 1));
   const auto bias = TRY(bias_of(frame, 4, p.n));
   Array& out = *TRY(frame.out(0, ElementType::float32, p.out));
-  multiply_integers(frame, terms, {.type = IntegerResult::float32, .addend = bias}, scales, out, left.codes);
+  multiply_integers(frame, terms, {.type = IntegerResult::float32, .addend = bias}, scales, out,
+                    left.quantized);
   return {};
 }
 

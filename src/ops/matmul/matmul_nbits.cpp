@@ -207,16 +207,16 @@ Result<void> run(Frame& frame) {
   dims.back() = layout.n;
   Array& out = *TRY(frame.out(0, a.type(), dims));
   const bool direct = a.type() == ElementType::float32;
-  kernels::FloatGemmWork product{.m = a.count() / layout.k, .n = layout.n, .k = layout.k};
-  product.a = {TRY(as_floats(frame, a)), layout.k, 1};
-  product.b = prepared->packed.get();
-  product.c = direct ? out.mutable_data<float>() : TRY(frame.scratch_of<float>(out.count())).data();
-  product.c_stride = layout.n;
+  kernels::FloatGemmWork work{.m = a.count() / layout.k, .n = layout.n, .k = layout.k};
+  work.a = {TRY(as_floats(frame, a)), layout.k, 1};
+  work.b = prepared->packed.get();
+  work.c = direct ? out.mutable_data<float>() : TRY(frame.scratch_of<float>(out.count())).data();
+  work.c_stride = layout.n;
   if (frame.has(kBias)) {
-    product.epilogue.addend = {TRY(as_floats(frame, frame.in(kBias))), 0, 1};
+    work.epilogue.addend = {TRY(as_floats(frame, frame.in(kBias))), 0, 1};
   }
-  kernels::gemm(product, frame.pool());
-  if (!direct) from_floats(product.c, out);
+  kernels::gemm(work, frame.pool());
+  if (!direct) from_floats(work.c, out);
   return {};
 }
 

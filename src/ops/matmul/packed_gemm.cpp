@@ -47,32 +47,32 @@ std::vector<const Array*> codes_in(const Frame& frame) {
   return stored;
 }
 
-Result<kernels::Spread<float>> packed_addend(const Frame& frame, const BatchedMatMul& products) {
+Result<kernels::Spread<float>> packed_addend(const Frame& frame, const BatchedMatMul& matmul) {
   if (!frame.has(kAddend)) return kernels::Spread<float>{};
   const Array& addend = frame.in(kAddend);
   if (addend.type() != ElementType::float32) return wrong_type(frame, kAddend);
-  const BroadcastAddend over = TRY(BroadcastAddend::over(addend.dims(), products.m, products.n));
+  const BroadcastAddend over = TRY(BroadcastAddend::over(addend.dims(), matmul.m, matmul.n));
   return kernels::Spread<float>{addend.data<float>(), over.row_stride, over.column_stride};
 }
 
 Result<void> multiply(Frame& frame, const PackedRight& weight) {
   const Array& a = frame.in(0);
   if (a.type() != ElementType::float32) return wrong_type(frame, 0);
-  BatchedMatMul products = TRY(BatchedMatMul::of(TRY(Operand::of(a.dims(), true)),
-                                                 TRY(Operand::of(weight.dims, false, frame.flag("transB")))));
-  products.fold();
-  Array& out = *TRY(frame.out(0, a.type(), products.out));
-  kernels::FloatGemmWork product{.m = products.m,
-                                 .n = products.n,
-                                 .k = products.k,
-                                 .a = {a.data<float>(), products.a_row, products.a_column},
-                                 .b = weight.matrix.get(),
-                                 .c = out.mutable_data<float>(),
-                                 .c_stride = products.n};
-  product.epilogue.alpha = static_cast<float>(frame.real("alpha", 1));
-  product.epilogue.beta = static_cast<float>(frame.real("beta", 1));
-  product.epilogue.addend = TRY(packed_addend(frame, products));
-  kernels::gemm(product, frame.pool());
+  BatchedMatMul matmul = TRY(BatchedMatMul::of(TRY(Operand::of(a.dims(), true)),
+                                               TRY(Operand::of(weight.dims, false, frame.flag("transB")))));
+  matmul.fold();
+  Array& out = *TRY(frame.out(0, a.type(), matmul.out));
+  kernels::FloatGemmWork work{.m = matmul.m,
+                              .n = matmul.n,
+                              .k = matmul.k,
+                              .a = {a.data<float>(), matmul.a_row, matmul.a_column},
+                              .b = weight.matrix.get(),
+                              .c = out.mutable_data<float>(),
+                              .c_stride = matmul.n};
+  work.epilogue.alpha = static_cast<float>(frame.real("alpha", 1));
+  work.epilogue.beta = static_cast<float>(frame.real("beta", 1));
+  work.epilogue.addend = TRY(packed_addend(frame, matmul));
+  kernels::gemm(work, frame.pool());
   return {};
 }
 

@@ -20,7 +20,7 @@ struct PackedRight : Prepared {
 // The inputs of Decode; empty unless all of them are constants.
 std::span<const Array* const> constant_codes(const Setup& setup);
 std::vector<const Array*> codes_in(const Frame& frame);
-Result<kernels::Spread<float>> packed_addend(const Frame& frame, const BatchedMatMul& products);
+Result<kernels::Spread<float>> packed_addend(const Frame& frame, const BatchedMatMul& matmul);
 
 // The prepared weight, or a temporary one for this run.
 template <class Weight>

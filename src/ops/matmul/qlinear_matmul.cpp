@@ -42,22 +42,22 @@ Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
 
 // Inputs 0 to 5 of both operators.
 struct Terms {
-  IntegerTerms whole;
+  IntegerTerms integers;
   Along<float> a_scale, b_scale;
 };
 Result<Terms> terms_of(Frame& frame) {
   TRY(expect_inputs(frame, {1, 4}));
   if (!result_of(frame.in(0).type())) return wrong_type(frame, 0);
   Terms terms{TRY(IntegerTerms::of(frame, kInputs)), {}, {}};
-  const BatchedMatMul& p = terms.whole.products;
+  const BatchedMatMul& p = terms.integers.matmul;
   terms.a_scale = TRY(scales_of(frame, 1, p.m, p.count));
   terms.b_scale = TRY(scales_of(frame, 4, p.n, p.count));
   return terms;
 }
 
 // Quantized result: `zero` is the input index of its zero point, `divisor` its scale.
-Result<void> run_codes(Frame& frame, const Terms& terms, std::size_t zero, double divisor,
-                       const kernels::Spread<std::int32_t>& bias) {
+Result<void> run_quantized(Frame& frame, const Terms& terms, std::size_t zero, double divisor,
+                           const kernels::Spread<std::int32_t>& bias) {
   const Array& zero_point = frame.in(zero);
   const auto type = result_of(zero_point.type());
   if (!type) return wrong_type(frame, zero);
@@ -65,15 +65,15 @@ Result<void> run_codes(Frame& frame, const Terms& terms, std::size_t zero, doubl
   const auto zero_code = static_cast<std::int32_t>(TRY(integer_from(zero_point, "the result's zero point")));
   const kernels::IntegerEpilogue epilogue{
       .type = *type, .bias = bias, .zero_point = zero_code, .low = range.low, .high = range.high};
-  const IntegerScales scales = TRY(scales_of(frame, terms.whole, terms.a_scale, terms.b_scale, divisor));
-  Array& out = *TRY(frame.out(0, zero_point.type(), terms.whole.products.out));
-  multiply_integers(frame, terms.whole, epilogue, scales, out);
+  const IntegerScales scales = TRY(scales_of(frame, terms.integers, terms.a_scale, terms.b_scale, divisor));
+  Array& out = *TRY(frame.out(0, zero_point.type(), terms.integers.matmul.out));
+  multiply_integers(frame, terms.integers, epilogue, scales, out);
   return {};
 }
 
 Result<void> run(Frame& frame) {
   const Terms terms = TRY(terms_of(frame));
-  return run_codes(frame, terms, 7, TRY(scalar_from(frame.in(6), "the result's scale")), {});
+  return run_quantized(frame, terms, 7, TRY(scalar_from(frame.in(6), "the result's scale")), {});
 }
 
 Result<void> run_gemm(Frame& frame) {
@@ -81,7 +81,7 @@ Result<void> run_gemm(Frame& frame) {
     return wrong("QGemm multiplies matrices: inputs 0 and 3 must have rank 2");
   }
   const Terms terms = TRY(terms_of(frame));
-  const BatchedMatMul& p = terms.whole.products;
+  const BatchedMatMul& p = terms.integers.matmul;
   kernels::Spread<std::int32_t> bias;
   if (frame.has(6)) {
     const Array& c = frame.in(6);
@@ -92,11 +92,11 @@ Result<void> run_gemm(Frame& frame) {
   const double alpha = frame.real("alpha", 1);
   if (alpha == 0) return wrong("alpha is 0", "any other number");
   if (frame.has(7) && frame.has(8)) {
-    return run_codes(frame, terms, 8, TRY(scalar_from(frame.in(7), "the result's scale")) / alpha, bias);
+    return run_quantized(frame, terms, 8, TRY(scalar_from(frame.in(7), "the result's scale")) / alpha, bias);
   }
-  const IntegerScales scales = TRY(scales_of(frame, terms.whole, terms.a_scale, terms.b_scale, 1 / alpha));
+  const IntegerScales scales = TRY(scales_of(frame, terms.integers, terms.a_scale, terms.b_scale, 1 / alpha));
   Array& out = *TRY(frame.out(0, ElementType::float32, p.out));
-  multiply_integers(frame, terms.whole, {.type = IntegerResult::float32, .bias = bias}, scales, out);
+  multiply_integers(frame, terms.integers, {.type = IntegerResult::float32, .bias = bias}, scales, out);
   return {};
 }
 

@@ -86,13 +86,13 @@ Result<void> check_list(std::string_view name, std::span<const T> list, std::int
 Result<void> run_imputer(Frame& frame) {
   const Array& in = frame.in(0);
   const std::int64_t width = width_of(in);
-  const bool whole = !is_float(in.type());
+  const bool integer = !is_float(in.type());
   const auto numbers = frame.ints("imputed_value_int64s");
   const auto reals = frame.floats("imputed_value_floats");
-  if (whole ? !numbers : !reals)
+  if (integer ? !numbers : !reals)
     return wrong(fmt::format("no imputed values are given for {}", to_string(in)));
-  TRY(whole ? check_list("imputed_value_int64s", *numbers, width)
-            : check_list("imputed_value_floats", *reals, width));
+  TRY(integer ? check_list("imputed_value_int64s", *numbers, width)
+              : check_list("imputed_value_floats", *reals, width));
   const std::int64_t number = frame.integer("replaced_value_int64", 0);
   const double real = frame.real("replaced_value_float", 0);
   if (!for_number(in.type(), [](auto) {})) return wrong_type(frame, 0);

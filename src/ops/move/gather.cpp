@@ -108,7 +108,7 @@ std::span<const Descriptor> gather_descriptors() {
        .required = 2,
        .traits = {.role = Traits::Role::move,
                   .weights = {{0, gathered_axis}},
-                  .codes = {.since = 1},
+                  .pass_through = {.since = 1},
                   .alias = "embedding"}},
       {.name = "GatherBlockQuantized",
        .domain = kMicrosoft,

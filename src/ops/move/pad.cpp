@@ -245,7 +245,8 @@ std::span<const Descriptor> pad_descriptors() {
        .infer = infer,
        .run = run,
        .raise = {{11, raise_to_11}},
-       .traits = {.role = Traits::Role::move, .data = {0, 2}, .codes = {.since = 11}, .role_of = role_of}}};
+       .traits = {
+           .role = Traits::Role::move, .data = {0, 2}, .pass_through = {.since = 11}, .role_of = role_of}}};
   return all;
 }
 

@@ -48,16 +48,20 @@ std::span<const Descriptor> scatter_elements_descriptors() {
        .run = run,
        .required = 3,
        .raise = {{11, raise_to_11}},
-       .traits =
-           {.role = Traits::Role::move, .data = {0, 2}, .codes = {.since = 9}, .role_of = scatter_role}},
+       .traits = {.role = Traits::Role::move,
+                  .data = {0, 2},
+                  .pass_through = {.since = 9},
+                  .role_of = scatter_role}},
       {.name = "ScatterElements",
        .domain = "",
        .since = {11, 13, 16, 18},
        .infer = infer_same,
        .run = run,
        .required = 3,
-       .traits =
-           {.role = Traits::Role::move, .data = {0, 2}, .codes = {.since = 11}, .role_of = scatter_role}},
+       .traits = {.role = Traits::Role::move,
+                  .data = {0, 2},
+                  .pass_through = {.since = 11},
+                  .role_of = scatter_role}},
   };
   return all;
 }

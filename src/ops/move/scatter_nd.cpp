@@ -37,15 +37,16 @@ Result<void> run(Frame& frame) {
 }  // namespace
 
 std::span<const Descriptor> scatter_nd_descriptors() {
-  static const Descriptor all[] = {
-      {.name = "ScatterND",
-       .domain = "",
-       .since = {11, 13, 16, 18},
-       .infer = infer_same,
-       .run = run,
-       .required = 3,
-       .traits = {
-           .role = Traits::Role::move, .data = {0, 2}, .codes = {.since = 11}, .role_of = scatter_role}}};
+  static const Descriptor all[] = {{.name = "ScatterND",
+                                    .domain = "",
+                                    .since = {11, 13, 16, 18},
+                                    .infer = infer_same,
+                                    .run = run,
+                                    .required = 3,
+                                    .traits = {.role = Traits::Role::move,
+                                               .data = {0, 2},
+                                               .pass_through = {.since = 11},
+                                               .role_of = scatter_role}}};
   return all;
 }
 

@@ -37,7 +37,7 @@ void dequantize_run(const Job& job, std::int64_t first, std::int64_t n, std::int
   }
   constexpr std::int64_t kRun = 256;
   float values[kRun];
-  std::int32_t whole[kRun];
+  std::int32_t integers[kRun];
   const bool is_small_float = small_float_values(job.x.type()) != nullptr;
   const auto in_size = static_cast<std::int64_t>(element_bytes(job.x.type()));
   const auto out_size = static_cast<std::int64_t>(element_bytes(job.out.type()));
@@ -47,10 +47,10 @@ void dequantize_run(const Job& job, std::int64_t first, std::int64_t n, std::int
     if (is_small_float) {
       convert(job.x.type(), in, float32, reinterpret_cast<std::byte*>(values), m);
     } else {
-      convert(job.x.type(), in, int32, reinterpret_cast<std::byte*>(whole), m);
+      convert(job.x.type(), in, int32, reinterpret_cast<std::byte*>(integers), m);
       for (std::int64_t j = 0; j < m; ++j) {
         const std::int64_t point = zero[(i + j) * static_cast<std::int64_t>(step)];
-        values[j] = static_cast<float>(whole[j] - point);
+        values[j] = static_cast<float>(integers[j] - point);
       }
     }
     for (std::int64_t j = 0; j < m; ++j) values[j] *= scale[static_cast<std::size_t>(i + j) * step];

@@ -10,7 +10,7 @@ namespace {
 
 struct Table : Prepared {
   ElementType type;
-  ByteTable codes;
+  ByteTable integers;
 };
 
 using Function = float (*)(float x, float alpha);
@@ -35,7 +35,7 @@ Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
   table->type = point->type();
   const Quantization in = TRY(quantization_of(setup.constant(1), point, table->type));
   const Quantization out = TRY(quantization_of(setup.constant(3), setup.constant(4), table->type));
-  table->codes = table_of(table->type, in, out, kFunction, alpha_of(setup));
+  table->integers = table_of(table->type, in, out, kFunction, alpha_of(setup));
   return std::shared_ptr<const Prepared>(std::move(table));
 }
 
@@ -47,7 +47,7 @@ Result<void> run(Frame& frame) {
   ByteTable made;
   const ByteTable* table = &made;
   if (kept && kept->type == x.type()) {
-    table = &kept->codes;
+    table = &kept->integers;
   } else {
     const Quantization in = TRY(quantization_at(frame, 1, 2, x.type()));
     const Quantization out = TRY(quantization_at(frame, 3, 4, x.type()));

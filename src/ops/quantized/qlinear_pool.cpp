@@ -119,7 +119,7 @@ Result<void> pool(Frame& frame, const Array& x, const kernels::PoolSizes& sizes,
   return {};
 }
 
-Result<void> pool_codes(Frame& frame, const Array& x, const kernels::PoolSizes& sizes, const Dims& dims) {
+Result<void> pool_quantized(Frame& frame, const Array& x, const kernels::PoolSizes& sizes, const Dims& dims) {
   Result<void> done;
   if (!for_code(x.type(), [&]<class T>(T) { done = pool<T>(frame, x, sizes, dims); }))
     return wrong_type(frame, 0);
@@ -129,12 +129,12 @@ Result<void> pool_codes(Frame& frame, const Array& x, const kernels::PoolSizes& 
 Result<void> run(Frame& frame) {
   const Array x = TRY(input_of(frame));
   const kernels::PoolSizes sizes = TRY(pool_sizes(frame, x));
-  return pool_codes(frame, x, sizes, output_dims(x.dim(0), x.dim(1), sizes.window, x.rank()));
+  return pool_quantized(frame, x, sizes, output_dims(x.dim(0), x.dim(1), sizes.window, x.rank()));
 }
 
 Result<void> run_global(Frame& frame) {
   const Array x = TRY(input_of(frame));
-  return pool_codes(frame, x, TRY(global_sizes(x)), global_dims(x.dims()));
+  return pool_quantized(frame, x, TRY(global_sizes(x)), global_dims(x.dims()));
 }
 
 constexpr QuantizedTensors tensors() {

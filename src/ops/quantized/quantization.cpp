@@ -16,22 +16,22 @@ using enum ElementType;
 bool is_byte(ElementType type) { return type == uint8 || type == int8; }
 bool is_code(ElementType type) { return is_byte(type) || type == uint16 || type == int16; }
 
-std::int32_t code_at(const Array& codes, std::int64_t i) {
-  switch (codes.type()) {
+std::int32_t code_at(const Array& integers, std::int64_t i) {
+  switch (integers.type()) {
     case int2:
     case int4:
     case int8:
-      return codes.data<std::int8_t>()[i];
+      return integers.data<std::int8_t>()[i];
     case uint2:
     case uint4:
     case uint8:
-      return codes.data<std::uint8_t>()[i];
+      return integers.data<std::uint8_t>()[i];
     case int16:
-      return codes.data<std::int16_t>()[i];
+      return integers.data<std::int16_t>()[i];
     case uint16:
-      return codes.data<std::uint16_t>()[i];
+      return integers.data<std::uint16_t>()[i];
     case int32:
-      return codes.data<std::int32_t>()[i];
+      return integers.data<std::int32_t>()[i];
     default:
       return 0;
   }

@@ -43,7 +43,7 @@ bool for_code(ElementType type, const Body& body) {
       return false;
   }
 }
-std::int32_t code_at(const Array& codes, std::int64_t i);
+std::int32_t code_at(const Array& integers, std::int64_t i);
 struct QuantizedRange {
   std::int32_t low, high;
 };
@@ -60,8 +60,8 @@ ByteTable byte_table(ElementType type, Quantization in, Quantization out, const 
   const QuantizedRange range = range_of(type);
   for (std::size_t code = 0; code < table.size(); ++code) {
     const auto byte = static_cast<std::uint8_t>(code);
-    const std::int32_t whole = type == ElementType::int8 ? static_cast<std::int8_t>(byte) : byte;
-    const float x = static_cast<float>(whole - in.zero_point) * in.scale;
+    const std::int32_t integer = type == ElementType::int8 ? static_cast<std::int8_t>(byte) : byte;
+    const float x = static_cast<float>(integer - in.zero_point) * in.scale;
     const float y = static_cast<float>(f(x)) / out.scale;
     table[code] = static_cast<std::uint8_t>(quantized(y, out.zero_point, range));
   }

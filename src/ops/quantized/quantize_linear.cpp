@@ -60,7 +60,7 @@ void quantize_run(const Job& job, std::int64_t first, std::int64_t n, std::int64
   }
   constexpr std::int64_t kRun = 256;
   float quotients[kRun];
-  std::int32_t whole[kRun];
+  std::int32_t integers[kRun];
   const auto in_size = static_cast<std::int64_t>(element_bytes(job.x.type()));
   const auto out_size = static_cast<std::int64_t>(element_bytes(to));
   for (std::int64_t i = 0; i < n; i += kRun) {
@@ -77,9 +77,9 @@ void quantize_run(const Job& job, std::int64_t first, std::int64_t n, std::int64
     const QuantizedRange range = range_of(to);
     for (std::int64_t j = 0; j < m; ++j) {
       const std::int32_t point = zero[shift + j * static_cast<std::int64_t>(step)];
-      whole[j] = quantized(static_cast<double>(quotients[j]), point, range);
+      integers[j] = quantized(static_cast<double>(quotients[j]), point, range);
     }
-    convert(int32, reinterpret_cast<const std::byte*>(whole), to, out, m);
+    convert(int32, reinterpret_cast<const std::byte*>(integers), to, out, m);
   }
 }
 

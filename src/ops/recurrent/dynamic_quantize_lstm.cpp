@@ -24,21 +24,21 @@ std::optional<kernels::IntegerType> integer_type_of(const Array& array) {
 class QuantizedWeight final : public GateWeight<float> {
  public:
   QuantizedWeight(const kernels::PackedIntegers& packed, std::int64_t k, std::int64_t n,
-                  kernels::Spread<float> scales, std::uint8_t* codes, float* factors)
-      : packed_(packed), k_(k), n_(n), scales_(scales), codes_(codes), factors_(factors) {}
+                  kernels::Spread<float> scales, std::uint8_t* integers, float* factors)
+      : packed_(packed), k_(k), n_(n), scales_(scales), quantized_(integers), factors_(factors) {}
 
   void multiply(std::int64_t m, const float* a, std::int64_t, kernels::Spread<float> addend, float* c,
                 std::int64_t c_row, ThreadPool& pool) const override {
     const auto [scale, zero] = quantize(a, m * k_);
     const std::int64_t count = scales_.column_stride == 0 ? 1 : n_;
     for (std::int64_t i = 0; i < count; ++i) factors_[i] = scale * scales_.data[i];
-    kernels::IntegerGemmWork product{.m = m, .n = n_, .k = k_, .b = &packed_, .c = c, .c_stride = c_row};
-    product.a = {kernels::IntegerType::uint8, codes_, k_, 1};
-    product.a_zero = {&zero, 0, 0};
-    product.epilogue.type = kernels::IntegerResult::float32;
-    product.epilogue.scale = {factors_, 0, scales_.column_stride};
-    product.epilogue.addend = addend;
-    kernels::gemm(product, pool);
+    kernels::IntegerGemmWork work{.m = m, .n = n_, .k = k_, .b = &packed_, .c = c, .c_stride = c_row};
+    work.a = {kernels::IntegerType::uint8, quantized_, k_, 1};
+    work.a_zero = {&zero, 0, 0};
+    work.epilogue.type = kernels::IntegerResult::float32;
+    work.epilogue.scale = {factors_, 0, scales_.column_stride};
+    work.epilogue.addend = addend;
+    kernels::gemm(work, pool);
   }
 
  private:
@@ -58,7 +58,7 @@ class QuantizedWeight final : public GateWeight<float> {
     const auto zero = static_cast<std::int32_t>(std::nearbyint(std::clamp(-low / scale, 0.0f, 255.0f)));
     for (std::int64_t i = 0; i < count; ++i) {
       const float code = std::nearbyint(x[i] / scale) + static_cast<float>(zero);
-      codes_[i] = static_cast<std::uint8_t>(code >= 0 ? std::min(code, 255.0f) : 0.0f);  // NaN too
+      quantized_[i] = static_cast<std::uint8_t>(code >= 0 ? std::min(code, 255.0f) : 0.0f);  // NaN too
     }
     return {scale, zero};
   }
@@ -66,7 +66,7 @@ class QuantizedWeight final : public GateWeight<float> {
   const kernels::PackedIntegers& packed_;
   std::int64_t k_, n_;
   kernels::Spread<float> scales_;
-  std::uint8_t* codes_;  // buffer for the left operand
+  std::uint8_t* quantized_;  // buffer for the left operand
   float* factors_;
 };
 
@@ -139,10 +139,10 @@ Result<std::unique_ptr<GateWeight<float>>> weight_of(Frame& frame, const Ports& 
   const std::int64_t k = matrix.dim(1), n = matrix.dim(2), count = scale.count() / matrix.dim(0);
   const kernels::Spread<float> scales{TRY(reals_in<float>(frame, scale)).data() + d * count, 0,
                                       count == 1 ? 0 : 1};
-  std::uint8_t* codes = TRY(frame.scratch_of<std::uint8_t>(rows * k)).data();
+  std::uint8_t* integers = TRY(frame.scratch_of<std::uint8_t>(rows * k)).data();
   float* factors = TRY(frame.scratch_of<float>(n)).data();
   return std::unique_ptr<GateWeight<float>>(
-      std::make_unique<QuantizedWeight>(packed, k, n, scales, codes, factors));
+      std::make_unique<QuantizedWeight>(packed, k, n, scales, integers, factors));
 }
 
 Result<void> run(Frame& frame) {

@@ -185,10 +185,10 @@ class PackedWeight final : public GateWeight<float> {
       : packed_({rows, 1, k}, k, n), k_(k), n_(n) {}
   void multiply(std::int64_t m, const float* a, std::int64_t a_row, kernels::Spread<float> addend, float* c,
                 std::int64_t c_row, ThreadPool& pool) const override {
-    kernels::FloatGemmWork product{
+    kernels::FloatGemmWork work{
         .m = m, .n = n_, .k = k_, .a = {a, a_row, 1}, .b = &packed_, .c = c, .c_stride = c_row};
-    product.epilogue.addend = addend;
-    kernels::gemm(product, pool);
+    work.epilogue.addend = addend;
+    kernels::gemm(work, pool);
   }
 
  private:

@@ -176,7 +176,7 @@ std::span<const Descriptor> resize_descriptors() {
        .layouts = Layouts::each,
        .raise = {{11, raise_resize_to_11}},
        .traits = {.role = Traits::Role::move,
-                  .codes = {.since = 10, .ours = true, .between = between},
+                  .pass_through = {.since = 10, .ours = true, .between = between},
                   .role_of = role_of}},
       {.name = "Upsample",
        .domain = "",

@@ -63,10 +63,10 @@ Result<const C*> interpolate(Frame& frame, const ResizePlan& plan, const C* from
 template <class T>
 T rounded(double value) {
   if constexpr (std::is_integral_v<T>) {
-    const double whole = std::nearbyint(value);
+    const double integer = std::nearbyint(value);
     constexpr auto low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
-    if (!(whole > static_cast<double>(low))) return low;
-    return whole >= static_cast<double>(high) ? high : static_cast<T>(whole);
+    if (!(integer > static_cast<double>(low))) return low;
+    return integer >= static_cast<double>(high) ? high : static_cast<T>(integer);
   } else {
     return static_cast<T>(static_cast<Computed<T>>(value));
   }

@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 
 const std::string kDigits = std::string(ANYBIT_SOURCE) + "/examples/digits/digits.onnx";
 
-Value picture(float level) {
+Value image(float level) {
   return Value(Array::from_floats(std::vector<float>(784, level), {1, 1, 28, 28}).value());
 }
 
@@ -20,7 +20,7 @@ Value picture(float level) {
 Samples made(std::vector<float> levels) {
   return Samples::from([levels, i = std::size_t{0}]() mutable -> Result<std::optional<Sample>> {
            if (i == levels.size()) return std::optional<Sample>();
-           return std::optional(Sample{{"image", picture(levels[i++])}});
+           return std::optional(Sample{{"image", image(levels[i++])}});
          })
       .value();
 }

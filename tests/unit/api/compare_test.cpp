@@ -9,7 +9,7 @@ namespace {
 
 const std::string kDigits = std::string(ANYBIT_SOURCE) + "/examples/digits/digits.onnx";
 
-Samples pictures() {
+Samples images() {
   return Samples::from([i = 0]() mutable -> Result<std::optional<Sample>> {
            if (i == 3) return std::optional<Sample>();
            std::vector<float> pixels(784, 0.5f * static_cast<float>(i++));
@@ -23,7 +23,7 @@ Samples pictures() {
 // Both models have a value and its dequantized form: each is compared with its counterpart.
 TEST(Compare, AcceptsTwoQuantizedModels) {
   const Model model = Model::load(kDigits).value();
-  Samples samples = pictures(), again = pictures();
+  Samples samples = images(), again = images();
   const auto quantized = quantize(model, Recipe::preset("int8").value(), &samples);
   ASSERT_TRUE(quantized.ok()) << quantized.error().text();
   const auto found = compare(quantized->model, quantized->model, again);
@@ -34,7 +34,7 @@ TEST(Compare, AcceptsTwoQuantizedModels) {
 
 TEST(Compare, ObeysTheMemoryLimit) {
   const Model model = Model::load(kDigits).value();
-  Samples samples = pictures();
+  Samples samples = images();
   CompareOptions options;
   options.max_memory = 1000;
   EXPECT_EQ(compare(model, model, samples, options).error().code, Code::limit_exceeded);

@@ -18,17 +18,17 @@ constexpr float kScales[] = {1.0f,          0.1f,    1.0f / 3,       0.0078125f,
 template <class T>
 void every_code_survives(ElementType type, std::int32_t zero_point) {
   constexpr std::int32_t kLow = std::numeric_limits<T>::min(), kHigh = std::numeric_limits<T>::max();
-  std::vector<T> codes;
-  for (std::int32_t code = kLow; code <= kHigh; ++code) codes.push_back(static_cast<T>(code));
+  std::vector<T> quantized;
+  for (std::int32_t code = kLow; code <= kHigh; ++code) quantized.push_back(static_cast<T>(code));
   for (const float scale : kScales) {
     const Grid grid{type, scale, zero_point};
-    std::vector<float> values(codes.size());
-    from_codes(reinterpret_cast<const std::byte*>(codes.data()), grid, values);
+    std::vector<float> values(quantized.size());
+    from_quantized(reinterpret_cast<const std::byte*>(quantized.data()), grid, values);
     EXPECT_EQ(values[static_cast<std::size_t>(zero_point - kLow)], 0.0f);
     // Unaligned, as a caller's buffer may be.
-    std::vector<std::byte> bytes(codes.size() * sizeof(T) + 1);
-    to_codes(values, grid, bytes.data() + 1);
-    EXPECT_EQ(std::memcmp(bytes.data() + 1, codes.data(), codes.size() * sizeof(T)), 0)
+    std::vector<std::byte> bytes(quantized.size() * sizeof(T) + 1);
+    to_quantized(values, grid, bytes.data() + 1);
+    EXPECT_EQ(std::memcmp(bytes.data() + 1, quantized.data(), quantized.size() * sizeof(T)), 0)
         << "scale " << scale << ", zero point " << zero_point;
   }
 }
@@ -44,10 +44,10 @@ TEST(DeviceGrid, EveryIntegerSurvivesARoundTrip) {
 TEST(DeviceGrid, ValuesBeyondTheRangeSaturate) {
   const Grid grid{ElementType::uint8, 0.5f, 10};
   const float values[] = {-1e30f, -5.25f, -5.0f, 0.0f, 0.25f, 0.75f, 122.5f, 1e30f};
-  std::uint8_t codes[8];
-  to_codes(values, grid, reinterpret_cast<std::byte*>(codes));
+  std::uint8_t quantized[8];
+  to_quantized(values, grid, reinterpret_cast<std::byte*>(quantized));
   const std::uint8_t expected[] = {0, 0, 0, 10, 10, 12, 255, 255};
-  EXPECT_EQ(std::memcmp(codes, expected, sizeof codes), 0);
+  EXPECT_EQ(std::memcmp(quantized, expected, sizeof quantized), 0);
 }
 
 }  // namespace

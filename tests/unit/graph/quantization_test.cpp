@@ -21,7 +21,7 @@ Tensor whole(const std::string& name, ElementType type, std::vector<std::int64_t
 }
 
 // x → Q → DQ → MatMul with a weight behind a DQ → Q → DQ → y
-Graph quantized_product() {
+Graph quantized_matmul() {
   Graph graph;
   graph.inputs = {value("x", {1, 2})};
   graph.outputs = {value("y", {1, 3})};
@@ -36,7 +36,7 @@ Graph quantized_product() {
 }
 
 TEST(QdqParameters, OfANodeWithConstants) {
-  const Graph graph = quantized_product();
+  const Graph graph = quantized_matmul();
   const QdqView view(graph);
   const auto read = view.parameters(graph.nodes[1]);
   EXPECT_TRUE(read.known());
@@ -49,7 +49,7 @@ TEST(QdqParameters, OfANodeWithConstants) {
 }
 
 TEST(QdqParameters, WithoutAZeroPointTheTypeIsTheConstantsOrQuantizeLinearsDefault) {
-  Graph graph = quantized_product();
+  Graph graph = quantized_matmul();
   set_attribute(graph.nodes[4], "output_dtype", std::int64_t{static_cast<int>(ElementType::int16)});
   const QdqView view(graph);
   EXPECT_EQ(view.parameters(graph.nodes[2]).type, ElementType::int8);
@@ -61,7 +61,7 @@ TEST(QdqParameters, WithoutAZeroPointTheTypeIsTheConstantsOrQuantizeLinearsDefau
 }
 
 TEST(QdqParameters, AreKnownOnlyIfConstantWithTheRightTypesAndCounts) {
-  Graph graph = quantized_product();
+  Graph graph = quantized_matmul();
   graph.inputs.push_back(value("ys"));  // the caller may pass another value
   graph.initializers[1].dims = {2};
   graph.initializers[3] = whole<double>("ws", ElementType::float64, {1}, {1});
@@ -92,7 +92,7 @@ TEST(QdqParameters, FitATensorByAxisAndBlocks) {
 }
 
 TEST(QdqView, FindsPairsStoredConstantsAndTheOnlyQuantizer) {
-  const Graph graph = quantized_product();
+  const Graph graph = quantized_matmul();
   const QdqView view(graph);
   EXPECT_EQ(view.dequantizer("xr"), &graph.nodes[1]);
   EXPECT_EQ(view.quantizer(view.dequantizer("xr")->inputs[0]), &graph.nodes[0]);
@@ -106,13 +106,13 @@ TEST(QdqView, FindsPairsStoredConstantsAndTheOnlyQuantizer) {
 }
 
 TEST(QdqView, AQuantizerOfAnotherValueIsNotThatOfAScale) {
-  Graph graph = quantized_product();
+  Graph graph = quantized_matmul();
   graph.nodes[4].inputs = {"x", "p"};
   EXPECT_EQ(QdqView(graph).only_quantizer("p"), -1);
 }
 
 TEST(QdqView, KnowsTheOperatorsOfONNXRuntimeAndNoOthers) {
-  Graph graph = quantized_product();
+  Graph graph = quantized_matmul();
   graph.nodes[1].domain = Text(kMicrosoft);
   graph.nodes[2].domain = Text("elsewhere");
   const QdqView view(graph);
@@ -121,7 +121,7 @@ TEST(QdqView, KnowsTheOperatorsOfONNXRuntimeAndNoOthers) {
 }
 
 TEST(QdqView, AnInnerGraphSeesOuterConstantsUnlessItShadowsThem) {
-  const Graph outer = quantized_product();
+  const Graph outer = quantized_matmul();
   const QdqView around(outer);
   Graph inner;
   inner.inputs = {value("xs")};

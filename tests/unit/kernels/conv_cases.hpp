@@ -65,7 +65,7 @@ struct ConvState {
               static_cast<std::uint8_t>(std::min(std::max(code, 0.0F), 255.0F));
         });
   }
-  IntegerGemmWork product() {
+  IntegerGemmWork gemm_work() {
     IntegerGemmWork made{.m = sizes.batch * output_size(sizes.window),
                          .n = sizes.out_channels,
                          .c = y.data(),
@@ -107,7 +107,7 @@ struct WindowState final : ConvState {
   void run(ThreadPool& pool) override {
     const ConvRuns runs{sizes};
     runs.lay_out(IntegerType::uint8, x.data(), true, kZero, image.data(), pool);
-    IntegerGemmWork work = product();
+    IntegerGemmWork work = gemm_work();
     work.k = runs.depth();
     work.b = packed.get();
     if constexpr (sizeof(T) == 1) {
@@ -132,7 +132,7 @@ struct WinogradState final : ConvState {
   void run(ThreadPool& pool) override {
     const ConvRuns runs{even};
     runs.lay_out(IntegerType::uint8, x.data(), true, kZero, image.data(), pool);
-    conv_winograd(runs, image.data(), weights, product(), pool);
+    conv_winograd(runs, image.data(), weights, gemm_work(), pool);
   }
   ConvSizes even;
   std::vector<std::int16_t> image;

@@ -238,19 +238,19 @@ TEST_P(IntegerConvOnEveryTarget, EightBitDepthwiseEqualsNaiveLoops) {
 
 // Destination and type of the results.
 template <class Y>
-IntegerGemmWork product_of(const Case& test, std::vector<Y>& y) {
+IntegerGemmWork gemm_work_of(const Case& test, std::vector<Y>& y) {
   const ConvSizes& sizes = test.sizes;
-  IntegerGemmWork product{.m = sizes.batch * output_size(sizes.window), .n = sizes.out_channels};
-  y.assign(at(product.m * product.n), Y());
-  product.c = y.data();
-  product.c_stride = sizes.out_channels;
-  product.epilogue = {.type = std::is_signed_v<Y> ? IntegerResult::int8 : IntegerResult::uint8,
-                      .bias = {test.bias.data(), 0, 1},
-                      .scale = {test.multiplier.data(), 0, 1},
-                      .zero_point = 7,
-                      .low = std::numeric_limits<Y>::min(),
-                      .high = std::numeric_limits<Y>::max()};
-  return product;
+  IntegerGemmWork work{.m = sizes.batch * output_size(sizes.window), .n = sizes.out_channels};
+  y.assign(at(work.m * work.n), Y());
+  work.c = y.data();
+  work.c_stride = sizes.out_channels;
+  work.epilogue = {.type = std::is_signed_v<Y> ? IntegerResult::int8 : IntegerResult::uint8,
+                   .bias = {test.bias.data(), 0, 1},
+                   .scale = {test.multiplier.data(), 0, 1},
+                   .zero_point = 7,
+                   .low = std::numeric_limits<Y>::min(),
+                   .high = std::numeric_limits<Y>::max()};
+  return work;
 }
 
 template <class Y>
@@ -261,8 +261,8 @@ void check_winograd(const Case& test, ThreadPool& pool) {
   runs.lay_out(test.x_signed ? IntegerType::int8 : IntegerType::uint8, test.x.data(), true, test.x_zero,
                image.data(), pool);
   std::vector<Y> y;
-  const IntegerGemmWork product = product_of(test, y);
-  conv_winograd(runs, image.data(), WinogradWeights(test.sizes, test.w.data()), product, pool);
+  const IntegerGemmWork work = gemm_work_of(test, y);
+  conv_winograd(runs, image.data(), WinogradWeights(test.sizes, test.w.data()), work, pool);
   test.check(y, 7);
 }
 
@@ -304,19 +304,19 @@ void check_conv(const Case& test, bool channels_last, ThreadPool& pool) {
   }
   const IntegerType type = test.x_signed ? IntegerType::int8 : IntegerType::uint8;
   std::vector<Y> y;
-  IntegerGemmWork product = product_of(test, y);
-  product.k = runs.depth();
-  product.b = &packed;
+  IntegerGemmWork work = gemm_work_of(test, y);
+  work.k = runs.depth();
+  work.b = &packed;
   if (usable(Instructions::avx512_vnni)) {
     std::vector<std::uint8_t> image(at(runs.elements()), 77);
     runs.lay_out(type, x.data(), channels_last, test.x_zero, image.data(), pool);
-    product.a.type = type;
-    product.a_zero = {&test.x_zero, 0, 0};
-    dot4_conv(runs, image.data(), product, pool);
+    work.a.type = type;
+    work.a_zero = {&test.x_zero, 0, 0};
+    dot4_conv(runs, image.data(), work, pool);
   } else {
     std::vector<std::int16_t> image(at(runs.elements()), -1);
     runs.lay_out(type, x.data(), channels_last, test.x_zero, image.data(), pool);
-    conv_int16(runs, image.data(), product, pool);
+    conv_int16(runs, image.data(), work, pool);
   }
   test.check(y, 7);
 }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr unsigned kSeed = 20261116;
 
-class BinaryProductOnEveryTarget : public OnEveryPath {
+class BinaryGemmOnEveryTarget : public OnEveryPath {
  protected:
   ThreadPool pool_{2};
 };
@@ -45,7 +45,7 @@ struct Case {
   }
 };
 
-TEST_P(BinaryProductOnEveryTarget, SumsEqualThoseOfNaiveLoops) {
+TEST_P(BinaryGemmOnEveryTarget, SumsEqualThoseOfNaiveLoops) {
   std::mt19937 random(kSeed);
   const std::int64_t sizes[][3] = {{1, 1, 1},    {1, 7, 64},    {2, 300, 33},  {5, 0, 3},     {6, 16, 65},
                                    {7, 5, 17},   {13, 64, 5},   {97, 31, 40},  {4, 248, 130}, {3, 1241, 50},
@@ -74,7 +74,7 @@ TEST_P(BinaryProductOnEveryTarget, SumsEqualThoseOfNaiveLoops) {
   }
 }
 
-TEST_P(BinaryProductOnEveryTarget, ThousandsOfAgreementsDoNotOverflow) {
+TEST_P(BinaryGemmOnEveryTarget, ThousandsOfAgreementsDoNotOverflow) {
   for (const std::int64_t k : {248, 255, 256, 1240, 1300, 60000, 70001}) {
     Case test(5, k, 2);
     for (std::int64_t i = 0; i < k; ++i) test.negative[at(i * 2)] = true;
@@ -95,7 +95,7 @@ TEST_P(BinaryProductOnEveryTarget, ThousandsOfAgreementsDoNotOverflow) {
   }
 }
 
-TEST_P(BinaryProductOnEveryTarget, BothZerosAndNanArePositive) {
+TEST_P(BinaryGemmOnEveryTarget, BothZerosAndNanArePositive) {
   Case test(1, 9, 1);
   test.a = {0.0f, -0.0f, std::nanf(""), -std::nanf(""), INFINITY, -INFINITY, 1e-45f, -1e-45f, -0.0f};
   const PackedBinary right = test.right();
@@ -111,7 +111,7 @@ TEST_P(BinaryProductOnEveryTarget, BothZerosAndNanArePositive) {
   EXPECT_EQ(c, 5);
 }
 
-TEST_P(BinaryProductOnEveryTarget, AppliesScaleAndAddend) {
+TEST_P(BinaryGemmOnEveryTarget, AppliesScaleAndAddend) {
   std::mt19937 random(kSeed);
   Case test(6, 40, 70);
   test.fill(random);
@@ -154,7 +154,7 @@ class Bytes final : public RowSource {
   std::int64_t k_;
 };
 
-TEST_P(BinaryProductOnEveryTarget, PaddingAddsNothing) {
+TEST_P(BinaryGemmOnEveryTarget, PaddingAddsNothing) {
   std::mt19937 random(kSeed);
   const std::int64_t sizes[][3] = {{1, 1, 1}, {6, 27, 65}, {7, 1250, 17}, {40, 72, 8}};
   for (const auto& [m, k, n] : sizes) {
@@ -183,7 +183,7 @@ TEST_P(BinaryProductOnEveryTarget, PaddingAddsNothing) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Simd, BinaryProductOnEveryTarget, ::testing::ValuesIn(every_path()), path_name);
+INSTANTIATE_TEST_SUITE_P(Simd, BinaryGemmOnEveryTarget, ::testing::ValuesIn(every_path()), path_name);
 
 }  // namespace
 }  // namespace anybit::kernels

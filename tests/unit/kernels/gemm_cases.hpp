@@ -18,7 +18,7 @@ struct Sizes {
   }
 };
 
-inline std::vector<Sizes> products(bool large) {
+inline std::vector<Sizes> gemm_sizes(bool large) {
   if (large) return {{1, 2048, 1024}, {3, 1024, 1024}, {128, 512, 512}};
   return {{1, 1, 1},   {1, 513, 130}, {2, 300, 33}, {3, 70, 50},
           {4, 65, 31}, {7, 5, 17},    {97, 31, 40}, {100, 520, 3}};
@@ -58,7 +58,7 @@ struct FloatState {
 
 inline KernelCases of(const FloatGemm&, bool large, std::mt19937& random) {
   KernelCases all;
-  for (const Sizes& s : products(large)) {
+  for (const Sizes& s : gemm_sizes(large)) {
     for (const bool packed : {true, false})
       all.push_back(made(std::make_shared<FloatState>(s, packed, random), s.text(packed), s.operations()));
   }
@@ -89,21 +89,21 @@ struct IntegerState {
         plain({kB, b.data(), s.n, 1}, s.k, s.n, {}),
         right(is_packed ? static_cast<const IntegerRhs*>(&packed) : &plain) {}
   void run(ThreadPool& pool) {
-    IntegerGemmWork product{.m = s.m,
-                            .n = s.n,
-                            .k = s.k,
-                            .a = {kA, a.data(), s.k, 1},
-                            .b = right,
-                            .c = y.data(),
-                            .c_stride = s.n};
-    product.a_zero = {&zero, 0, 0};
-    product.epilogue = {.type = IntegerResult::int16,
-                        .bias = {bias.data(), 0, 1},
-                        .scale = {&scale, 0, 0},
-                        .zero_point = 3,
-                        .low = -32768,
-                        .high = 32767};
-    gemm(product, pool);
+    IntegerGemmWork work{.m = s.m,
+                         .n = s.n,
+                         .k = s.k,
+                         .a = {kA, a.data(), s.k, 1},
+                         .b = right,
+                         .c = y.data(),
+                         .c_stride = s.n};
+    work.a_zero = {&zero, 0, 0};
+    work.epilogue = {.type = IntegerResult::int16,
+                     .bias = {bias.data(), 0, 1},
+                     .scale = {&scale, 0, 0},
+                     .zero_point = 3,
+                     .low = -32768,
+                     .high = 32767};
+    gemm(work, pool);
   }
   void reference() {
     for (std::int64_t r = 0; r < s.m; ++r) {
@@ -130,7 +130,7 @@ struct IntegerState {
 
 inline KernelCases of(const IntegerGemm&, bool large, std::mt19937& random) {
   KernelCases all;
-  for (const Sizes& s : products(large)) {
+  for (const Sizes& s : gemm_sizes(large)) {
     for (const bool packed : {true, false}) {
       all.push_back(made(std::make_shared<IntegerState<std::uint8_t, std::int8_t>>(s, packed, random),
                          s.text(packed), s.operations()));
@@ -146,7 +146,7 @@ inline KernelCases of(const IntegerGemm&, bool large, std::mt19937& random) {
 
 inline KernelCases of(const Int64Gemm&, bool large, std::mt19937& random) {
   KernelCases all;
-  for (const Sizes& s : products(large))
+  for (const Sizes& s : gemm_sizes(large))
     all.push_back(made(std::make_shared<IntegerState<std::int16_t, std::int16_t>>(s, true, random), s.text(),
                        s.operations()));
   return all;
@@ -207,9 +207,9 @@ struct PackedState {
 };
 
 template <class Right>
-KernelCases coded(bool large, double tolerance, std::mt19937& random) {
+KernelCases packed_cases(bool large, double tolerance, std::mt19937& random) {
   KernelCases all;
-  for (const Sizes& s : products(large)) {
+  for (const Sizes& s : gemm_sizes(large)) {
     auto state = std::make_shared<PackedState<Right>>(s, random);
     if (!state->right) continue;
     all.push_back(made(std::move(state), s.text(), s.operations()));
@@ -218,11 +218,11 @@ KernelCases coded(bool large, double tolerance, std::mt19937& random) {
   return all;
 }
 inline KernelCases of(const PackedGemm&, bool large, std::mt19937& random) {
-  return coded<PackedCodes>(large, 0, random);
+  return packed_cases<PackedCodes>(large, 0, random);
 }
 // Scales of 127 / 127 are exact; so are sums of integers.
 inline KernelCases of(const DynamicGemm&, bool large, std::mt19937& random) {
-  return coded<DynamicInt8Weights>(large, 0, random);
+  return packed_cases<DynamicInt8Weights>(large, 0, random);
 }
 
 // ---- binary GEMM
@@ -265,7 +265,7 @@ struct BinaryState {
 
 inline KernelCases of(const BinaryGemm&, bool large, std::mt19937& random) {
   KernelCases all;
-  for (const Sizes& s : products(large))
+  for (const Sizes& s : gemm_sizes(large))
     all.push_back(made(std::make_shared<BinaryState>(s, random), s.text(), s.operations()));
   return all;
 }

@@ -105,14 +105,14 @@ struct Rounded {
   }
 };
 
-std::vector<float> product_of(const DynamicInt8Weights& packed, const Sizes& s, const std::vector<float>& a,
+std::vector<float> multiplied(const DynamicInt8Weights& packed, const Sizes& s, const std::vector<float>& a,
                               const std::vector<float>& bias, ThreadPool& pool) {
   const auto m = static_cast<std::int64_t>(a.size()) / s.k;
   std::vector<float> c(at(m * s.n));
-  FloatGemmWork product{
+  FloatGemmWork work{
       .m = m, .n = s.n, .k = s.k, .a = {a.data(), s.k, 1}, .b = &packed, .c = c.data(), .c_stride = s.n};
-  if (!bias.empty()) product.epilogue = {.alpha = 2, .beta = 3, .addend = {bias.data(), 0, 1}};
-  gemm(product, pool);
+  if (!bias.empty()) work.epilogue = {.alpha = 2, .beta = 3, .addend = {bias.data(), 0, 1}};
+  gemm(work, pool);
   return c;
 }
 
@@ -122,7 +122,7 @@ void check(const Case& test, const std::vector<float>& a, ThreadPool& pool, std:
   ASSERT_TRUE(packed);
   std::vector<float> bias(at(n));
   for (float& x : bias) x = std::normal_distribution<float>()(random);
-  const std::vector<float> got = product_of(*packed, test.s, a, bias, pool);
+  const std::vector<float> got = multiplied(*packed, test.s, a, bias, pool);
   for (std::int64_t r = 0; r < static_cast<std::int64_t>(a.size()) / k; ++r) {
     const Rounded row(a.data() + r * k, test.s);
     for (std::int64_t c = 0; c < n; ++c) {
@@ -190,12 +190,12 @@ TEST_P(DynamicInt8GemmOnEveryTarget, ARowDoesNotDependOnOtherRowsOrThreads) {
   ASSERT_TRUE(packed);
   std::vector<float> a(at(200 * s.k));
   for (float& x : a) x = std::normal_distribution<float>()(random);
-  const std::vector<float> all = product_of(*packed, s, a, {}, pool_);
+  const std::vector<float> all = multiplied(*packed, s, a, {}, pool_);
   ThreadPool one(1);
   for (const std::int64_t r : {0, 1, 5, 95, 96, 150, 199}) {
     const std::vector<float> alone(a.begin() + r * s.k, a.begin() + (r + 1) * s.k);
     const std::vector<float> wanted(all.begin() + r * s.n, all.begin() + (r + 1) * s.n);
-    EXPECT_EQ(product_of(*packed, s, alone, {}, one), wanted) << "row " << r << ", seed " << kSeed;
+    EXPECT_EQ(multiplied(*packed, s, alone, {}, one), wanted) << "row " << r << ", seed " << kSeed;
   }
 }
 
@@ -208,11 +208,11 @@ TEST_P(DynamicInt8GemmOnEveryTarget, TinyRowsAreSmallAndNonFiniteRowsGiveNaN) {
   for (const float x : {kInfinity, -kInfinity, std::nanf("")}) {
     std::vector<float> a(at(2 * s.k), 1.0f);
     a[40] = x;
-    const std::vector<float> got = product_of(*packed, s, a, {}, pool_);
+    const std::vector<float> got = multiplied(*packed, s, a, {}, pool_);
     for (std::int64_t i = 0; i < 2 * s.n; ++i) EXPECT_EQ(std::isnan(got[at(i)]), i < s.n) << x;
   }
   for (const float x : {0x1p-149f, 0x1.7cp-142f, 1e-37f}) {
-    const std::vector<float> got = product_of(*packed, s, std::vector<float>(at(s.k), x), {}, pool_);
+    const std::vector<float> got = multiplied(*packed, s, std::vector<float>(at(s.k), x), {}, pool_);
     for (const float y : got) EXPECT_LE(std::fabs(y), 64 * 8 * 1024 * x) << x;
   }
 }

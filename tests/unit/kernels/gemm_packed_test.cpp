@@ -102,13 +102,13 @@ void check(const Case& test, const FloatRhs& packed, ThreadPool& pool, std::mt19
     std::vector<float> a(at(m * k)), bias(at(n)), got(at(m * n)), wanted(at(m * n));
     for (float& x : a) x = normal(random);
     for (float& x : bias) x = normal(random);
-    FloatGemmWork product{
+    FloatGemmWork work{
         .m = m, .n = n, .k = k, .a = {a.data(), k, 1}, .b = &packed, .c = got.data(), .c_stride = n};
-    product.epilogue = {.alpha = 2, .beta = 3, .addend = {bias.data(), 0, 1}};
-    gemm(product, pool);
-    product.b = &floats;
-    product.c = wanted.data();
-    gemm(product, pool);
+    work.epilogue = {.alpha = 2, .beta = 3, .addend = {bias.data(), 0, 1}};
+    gemm(work, pool);
+    work.b = &floats;
+    work.c = wanted.data();
+    gemm(work, pool);
     ASSERT_EQ(got, wanted) << m << "x" << k << "x" << n << " in blocks of " << block << ", seed " << kSeed;
     for (std::int64_t i = 0; i < m * n; i += 7) {
       double sum = 0, size = 0;
@@ -148,12 +148,12 @@ TEST_P(PackedCodesOnEveryPath, HugeTinyAndNonFiniteValuesEqualFloatGemm) {
   const PackedFloats floats({test.weights.data(), 1, 64}, 64, 16);
   for (const float size : {1e34f, 1e-40f, std::numeric_limits<float>::infinity(), std::nanf(""), 0.0f}) {
     std::vector<float> a(64, size), got(16), wanted(16);
-    FloatGemmWork product{
+    FloatGemmWork work{
         .m = 1, .n = 16, .k = 64, .a = {a.data(), 64, 1}, .b = packed.get(), .c = got.data(), .c_stride = 16};
-    gemm(product, pool_);
-    product.b = &floats;
-    product.c = wanted.data();
-    gemm(product, pool_);
+    gemm(work, pool_);
+    work.b = &floats;
+    work.c = wanted.data();
+    gemm(work, pool_);
     for (std::size_t i = 0; i < 16; ++i)
       EXPECT_TRUE(got[i] == wanted[i] || (std::isnan(got[i]) && std::isnan(wanted[i])))
           << size << ": " << got[i];
@@ -223,17 +223,17 @@ void check_format(const TensorCodec& codec, bool transposed) {
   ASSERT_TRUE(packed);
   std::vector<float> got(at(2 * kColumns)), wanted(got.size());
   const PlainFloats plain({decoded.data(), transposed ? 1 : kColumns, transposed ? kRows : 1}, kColumns);
-  FloatGemmWork product{.m = 2,
-                        .n = kColumns,
-                        .k = kRows,
-                        .a = {a.data(), kRows, 1},
-                        .b = packed.get(),
-                        .c = got.data(),
-                        .c_stride = kColumns};
-  gemm(product, pool);
-  product.b = &plain;
-  product.c = wanted.data();
-  gemm(product, pool);
+  FloatGemmWork work{.m = 2,
+                     .n = kColumns,
+                     .k = kRows,
+                     .a = {a.data(), kRows, 1},
+                     .b = packed.get(),
+                     .c = got.data(),
+                     .c_stride = kColumns};
+  gemm(work, pool);
+  work.b = &plain;
+  work.c = wanted.data();
+  gemm(work, pool);
   EXPECT_EQ(got, wanted);
 }
 

@@ -61,11 +61,10 @@ void check_floats(const FloatCase& test, bool ta, bool tb, bool packed, ThreadPo
   const PackedFloats ahead(b, k, n);
   const PlainFloats plain(b, n);
   std::vector<float> c(at(m * (n + 3)), -7.0f);
-  FloatGemmWork product{.m = m, .n = n, .k = k, .a = a, .c = c.data(), .c_stride = n + 3};
-  product.b = packed ? static_cast<const FloatRhs*>(&ahead) : &plain;
-  product.epilogue = {
-      .alpha = 2, .beta = 3, .addend = {test.bias.data(), 0, 1}, .low = -50.0f, .high = 1000.0f};
-  gemm(product, pool);
+  FloatGemmWork work{.m = m, .n = n, .k = k, .a = a, .c = c.data(), .c_stride = n + 3};
+  work.b = packed ? static_cast<const FloatRhs*>(&ahead) : &plain;
+  work.epilogue = {.alpha = 2, .beta = 3, .addend = {test.bias.data(), 0, 1}, .low = -50.0f, .high = 1000.0f};
+  gemm(work, pool);
   for (std::int64_t r = 0; r < m; ++r) {
     for (std::int64_t j = 0; j < n; ++j) {
       ASSERT_EQ(c[at(r * (n + 3) + j)], test.expected(r, j, ta, tb)) << test.s << " at " << r << ", " << j;
@@ -112,15 +111,15 @@ TEST_P(GemmOnEveryTarget, FloatRowsDoNotDependOnOtherRowsOrThreads) {
   for (float& x : a) x = normal(random);
   for (float& x : b) x = normal(random);
   const PackedFloats right({b.data(), n, 1}, k, n);
-  FloatGemmWork product{
+  FloatGemmWork work{
       .m = m, .n = n, .k = k, .a = {a.data(), k, 1}, .b = &right, .c = all.data(), .c_stride = n};
-  gemm(product, pool_);
+  gemm(work, pool_);
   ThreadPool alone(1);
   for (std::int64_t r = 0; r < m; ++r) {
-    product.m = 1;
-    product.a.data = a.data() + r * k;
-    product.c = one.data();
-    gemm(product, alone);
+    work.m = 1;
+    work.a.data = a.data() + r * k;
+    work.c = one.data();
+    gemm(work, alone);
     for (std::int64_t j = 0; j < n; ++j) ASSERT_EQ(one[at(j)], all[at(r * n + j)]) << "row " << r;
   }
 }
@@ -222,7 +221,7 @@ class Copier final : public RowSource {
 };
 
 template <class T>
-std::vector<T> product_of(const IntegerCase& test, bool packed, bool source, const IntegerEpilogue& epilogue,
+std::vector<T> multiplied(const IntegerCase& test, bool packed, bool source, const IntegerEpilogue& epilogue,
                           ThreadPool& pool) {
   const auto [m, k, n] = test.s;
   std::vector<T> c(at(m * n));
@@ -230,13 +229,13 @@ std::vector<T> product_of(const IntegerCase& test, bool packed, bool source, con
   const PackedIntegers ahead(test.right(), k, n, zeros);
   const PlainIntegers plain(test.right(), k, n, zeros);
   const Copier copier(test);
-  IntegerGemmWork product{
+  IntegerGemmWork work{
       .m = m, .n = n, .k = k, .a = test.left(), .c = c.data(), .c_stride = n, .epilogue = epilogue};
-  product.rows = source ? &copier : nullptr;
-  product.a_zero = {test.a_zeros.data(), bytes_of(test.a.type) == 1 ? 1 : 0, 0};
-  product.b = packed ? static_cast<const IntegerRhs*>(&ahead) : &plain;
-  product.epilogue.bias = {test.bias.data(), 0, 1};
-  gemm(product, pool);
+  work.rows = source ? &copier : nullptr;
+  work.a_zero = {test.a_zeros.data(), bytes_of(test.a.type) == 1 ? 1 : 0, 0};
+  work.b = packed ? static_cast<const IntegerRhs*>(&ahead) : &plain;
+  work.epilogue.bias = {test.bias.data(), 0, 1};
+  gemm(work, pool);
   return c;
 }
 
@@ -247,7 +246,7 @@ TEST_P(GemmOnEveryTarget, IntegerGemmIsExactForEveryTypeAndZeroPoint) {
       IntegerCase test(s, kIntegerTypes[way % 4], kIntegerTypes[way / 4]);
       test.fill(random);
       for (int how = 0; how < 4; ++how) {
-        const auto c = product_of<std::int32_t>(test, how & 1, how & 2, {}, pool_);
+        const auto c = multiplied<std::int32_t>(test, how & 1, how & 2, {}, pool_);
         for (std::int64_t i = 0; i < s.m * s.n; ++i) {
           const auto sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(test.sum(i / s.n, i % s.n)));
           ASSERT_EQ(c[at(i)], sum) << s << " types " << way << " how " << how << " at " << i;
@@ -258,16 +257,16 @@ TEST_P(GemmOnEveryTarget, IntegerGemmIsExactForEveryTypeAndZeroPoint) {
 }
 
 template <class T>
-void check_codes(const IntegerCase& test, IntegerResult type, float scale, ThreadPool& pool) {
+void check_quantized(const IntegerCase& test, IntegerResult type, float scale, ThreadPool& pool) {
   const std::int32_t zero = std::is_signed_v<T> ? -3 : 100, low = std::numeric_limits<T>::min() + 1,
                      high = std::numeric_limits<T>::max();
   for (int how = 0; how < 4; ++how) {
-    const auto c = product_of<T>(
+    const auto c = multiplied<T>(
         test, how & 1, how & 2,
         {.type = type, .scale = {&scale, 0, 0}, .zero_point = zero, .low = low, .high = high}, pool);
     for (std::int64_t i = 0; i < test.s.m * test.s.n; ++i) {
-      const float product = static_cast<float>(test.sum(i / test.s.n, i % test.s.n)) * scale;
-      const double q = std::nearbyint(static_cast<double>(product)) + zero;
+      const float work = static_cast<float>(test.sum(i / test.s.n, i % test.s.n)) * scale;
+      const double q = std::nearbyint(static_cast<double>(work)) + zero;
       const auto code = static_cast<T>(std::min<double>(std::max<double>(q, low), high));
       ASSERT_EQ(c[at(i)], code) << test.s << " how " << how << " at " << i;
     }
@@ -281,10 +280,10 @@ TEST_P(GemmOnEveryTarget, RequantizationIsOneConversionOneMultiplicationOneRound
       IntegerCase test(s, kIntegerTypes[way % 4], kIntegerTypes[way / 4]);
       test.fill(random);
       const float wide = way % 4 >= 2 || way / 4 >= 2 ? 0x1p-20f : 0x1p-9f;
-      check_codes<std::int8_t>(test, IntegerResult::int8, wide, pool_);
-      check_codes<std::uint8_t>(test, IntegerResult::uint8, wide, pool_);
-      check_codes<std::int16_t>(test, IntegerResult::int16, wide * 100, pool_);
-      check_codes<std::uint16_t>(test, IntegerResult::uint16, wide * 100, pool_);
+      check_quantized<std::int8_t>(test, IntegerResult::int8, wide, pool_);
+      check_quantized<std::uint8_t>(test, IntegerResult::uint8, wide, pool_);
+      check_quantized<std::int16_t>(test, IntegerResult::int16, wide * 100, pool_);
+      check_quantized<std::uint16_t>(test, IntegerResult::uint16, wide * 100, pool_);
       if (HasFatalFailure()) return;
     }
   }
@@ -316,13 +315,13 @@ TEST_P(GemmOnEveryTarget, ExtremeValuesNeitherSaturateNorOverflow) {
         std::fill(test.a_zeros.begin(), test.a_zeros.end(), one.za);
         std::fill(test.b_zeros.begin(), test.b_zeros.end(), one.zb);
         const float scale = 1;
-        const auto real = product_of<float>(test, packed, false,
+        const auto real = multiplied<float>(test, packed, false,
                                             {.type = IntegerResult::float32, .scale = {&scale, 0, 0}}, pool_);
-        const auto whole = product_of<std::int32_t>(test, packed, false, {}, pool_);
+        const auto integer = multiplied<std::int32_t>(test, packed, false, {}, pool_);
         const std::int64_t sum = k * std::int64_t{one.x - one.za} * (one.y - one.zb);
         for (std::size_t i = 0; i < real.size(); ++i) {
           ASSERT_EQ(real[i], static_cast<float>(sum)) << one.x << "·" << one.y << " over " << k;
-          ASSERT_EQ(whole[i], static_cast<std::int32_t>(static_cast<std::uint32_t>(sum)));
+          ASSERT_EQ(integer[i], static_cast<std::int32_t>(static_cast<std::uint32_t>(sum)));
         }
       }
     }

@@ -50,17 +50,18 @@ void check(const CodeRange& range, std::size_t step, std::vector<float> x, std::
     zero =
         range.low + static_cast<std::int32_t>(random() % static_cast<unsigned>(range.high - range.low + 1));
   for (std::size_t i = 0; i < n; i += 3) x[i] = (static_cast<float>(i % 5) - 2.5f) * scales[i * step];
-  std::vector<Q> codes(n + 1, Q{77});
-  const Loss loss = code(x.data(), {scales.data(), zeros.data(), step}, range, codes.data(), n);
+  std::vector<Q> quantized(n + 1, Q{77});
+  const Loss loss = code(x.data(), {scales.data(), zeros.data(), step}, range, quantized.data(), n);
   double signal = 0, noise = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const std::int32_t wanted = expected(x[i], scales[i * step], zeros[i * step], range);
-    ASSERT_EQ(int{codes[i]}, wanted & range.mask) << x[i] << ", " << i << " of " << n << ", seed " << kSeed;
+    ASSERT_EQ(int{quantized[i]}, wanted & range.mask)
+        << x[i] << ", " << i << " of " << n << ", seed " << kSeed;
     const float value = static_cast<float>(wanted - zeros[i * step]) * scales[i * step];
     signal += static_cast<double>(x[i]) * static_cast<double>(x[i]);
     noise += std::pow(static_cast<double>(x[i]) - static_cast<double>(value), 2);
   }
-  EXPECT_EQ(int{codes[n]}, 77);
+  EXPECT_EQ(int{quantized[n]}, 77);
   EXPECT_NEAR(loss.signal, signal, 1e-5 * signal);
   EXPECT_NEAR(loss.noise, noise, 1e-4 * noise + 1e-12 * signal);
 }
@@ -84,10 +85,10 @@ TEST_P(WeightsOnEveryTarget, SumsAreBitIdentical) {
   const std::vector<float> x = numbers(1003);
   const float scale = 0.031f;
   const std::int32_t zero = 3;
-  std::vector<std::int8_t> codes(x.size());
-  const Loss here = code(x.data(), {&scale, &zero, 0}, {}, codes.data(), x.size());
+  std::vector<std::int8_t> quantized(x.size());
+  const Loss here = code(x.data(), {&scale, &zero, 0}, {}, quantized.data(), x.size());
   hwy::SetSupportedTargetsForTest(0);
-  const Loss best = code(x.data(), {&scale, &zero, 0}, {}, codes.data(), x.size());
+  const Loss best = code(x.data(), {&scale, &zero, 0}, {}, quantized.data(), x.size());
   EXPECT_EQ(here.signal, best.signal);
   EXPECT_EQ(here.noise, best.noise);
 }

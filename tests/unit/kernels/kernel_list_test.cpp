@@ -87,16 +87,16 @@ TEST(KernelList, PicksTheFittingKernelWithTheMostRecentInstructions) {
   float out[64 * 64];
   ThreadPool pool(1);
   const PackedFloats right({ones, 64, 1}, 64, 64);
-  const FloatGemmWork product{
+  const FloatGemmWork work{
       .m = 64, .n = 64, .k = 64, .a = {ones, 64, 1}, .b = &right, .c = out, .c_stride = 64};
   for (const Descriptor* one : table()) {
     const auto* kernel = std::get_if<FloatGemm>(&one->kernel);
-    if (!kernel || !kernel->run || !usable(one->needs) || (kernel->fits && !kernel->fits(product))) continue;
-    EXPECT_EQ(choose<FloatGemm>(product).run, kernel->run) << "the first that fits is " << text_of(*one);
+    if (!kernel || !kernel->run || !usable(one->needs) || (kernel->fits && !kernel->fits(work))) continue;
+    EXPECT_EQ(choose<FloatGemm>(work).run, kernel->run) << "the first that fits is " << text_of(*one);
     break;
   }
   const ReproducibleScope scope(true);
-  const auto run = choose<FloatGemm>(product).run;
+  const auto run = choose<FloatGemm>(work).run;
   for (const Descriptor* one : table()) {
     const auto* kernel = std::get_if<FloatGemm>(&one->kernel);
     EXPECT_TRUE(!kernel || kernel->run != run || one->same_bits) << text_of(*one);

@@ -16,16 +16,17 @@ constexpr unsigned kSeed = 20261116;
 
 TEST(LookUp, GivesEveryCodeItsEntryOnEveryTarget) {
   std::mt19937 random(kSeed);
-  std::vector<std::uint8_t> table(256), codes(1000);
+  std::vector<std::uint8_t> table(256), quantized(1000);
   for (auto& one : table) one = static_cast<std::uint8_t>(random());
-  for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<std::uint8_t>(i < 256 ? i : random());
+  for (std::size_t i = 0; i < quantized.size(); ++i)
+    quantized[i] = static_cast<std::uint8_t>(i < 256 ? i : random());
   for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
     hwy::SetSupportedTargetsForTest(target);
     for (const std::size_t n : {std::size_t{0}, std::size_t{5}, std::size_t{64}, std::size_t{999}}) {
-      std::vector<std::uint8_t> out = codes;  // in place
+      std::vector<std::uint8_t> out = quantized;  // in place
       look_up(out.data(), table.data(), out.data(), n);
-      for (std::size_t i = 0; i < codes.size(); ++i) {
-        ASSERT_EQ(out[i], i < n ? table[codes[i]] : codes[i])
+      for (std::size_t i = 0; i < quantized.size(); ++i) {
+        ASSERT_EQ(out[i], i < n ? table[quantized[i]] : quantized[i])
             << hwy::TargetName(target) << ", seed " << kSeed;
       }
     }

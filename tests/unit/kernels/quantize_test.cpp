@@ -49,10 +49,10 @@ std::vector<float> numbers(float scale, std::mt19937& random) {
 template <class Q>
 void check(float scale, std::int32_t zero_point, std::mt19937& random) {
   const std::vector<float> x = numbers(scale, random);
-  std::vector<Q> codes(x.size());
-  quantize(x.data(), {&scale, &zero_point, 0}, codes.data(), x.size());
+  std::vector<Q> quantized(x.size());
+  quantize(x.data(), {&scale, &zero_point, 0}, quantized.data(), x.size());
   for (std::size_t i = 0; i < x.size(); ++i) {
-    ASSERT_EQ(int{codes[i]}, int{expected<Q>(x[i], scale, zero_point)})
+    ASSERT_EQ(int{quantized[i]}, int{expected<Q>(x[i], scale, zero_point)})
         << x[i] << " / " << scale << " + " << zero_point << ", seed " << kSeed;
   }
 }

@@ -53,7 +53,7 @@ double ulp(double value) {
   return static_cast<double>(std::nextafter(magnitude, kInfinity)) - static_cast<double>(magnitude);
 }
 
-// Evenly spaced, and dense around zero.
+// Evenly spaced, and dense near zero.
 std::vector<float> points(const Case& one) {
   std::vector<float> x;
   constexpr int kSteps = 100'000;

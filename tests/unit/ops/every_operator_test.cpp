@@ -119,8 +119,8 @@ bool near(const Datum& a, const Datum& b) {
     const auto one = number_at(a.array, i), other = number_at(b.array, i);
     if (!one || !other || one == other || !(std::isfinite(*one) && std::isfinite(*other))) continue;
     if (std::max(std::abs(*one), std::abs(*other)) > 6e4) continue;  // beyond the range of float16
-    const bool codes = !is_float(a.array.type());
-    if (std::abs(*one - *other) > (codes ? 1 : 0.02 * std::max(1.0, std::abs(*one)))) return false;
+    const bool quantized = !is_float(a.array.type());
+    if (std::abs(*one - *other) > (quantized ? 1 : 0.02 * std::max(1.0, std::abs(*one)))) return false;
   }
   return true;
 }

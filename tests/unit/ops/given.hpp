@@ -78,7 +78,7 @@ inline void fill_strings(Array& array, Chance& chance) {
 }
 
 // Random bit patterns; a 2- or 4-bit value takes a byte.
-inline void fill_codes(Array& array, Chance& chance) {
+inline void fill_bytes(Array& array, Chance& chance) {
   const graph::ElementTypeInfo* info = graph::find(array.type());
   const int bits = info && info->bits < 8 ? info->bits : 8;
   const bool is_signed = array.type() == ElementType::int4 || array.type() == ElementType::int2;
@@ -96,7 +96,7 @@ inline void fill(Array& array, const Given& given) {
   Chance chance(given.seed);
   if (array.type() == ElementType::string) return fill_strings(array, chance);
   const bool real = for_real(array.type(), [&]<class T>(T) {
-    if (contents == Contents::bytes) return fill_codes(array, chance);
+    if (contents == Contents::bytes) return fill_bytes(array, chance);
     for (T& one : array.elements<T>()) {
       const double value = contents == Contents::same ? given.value : element(contents, chance);
       if constexpr (std::is_same_v<T, BFloat16>)
@@ -106,12 +106,12 @@ inline void fill(Array& array, const Given& given) {
     }
   });
   if (real) return;
-  const bool whole = for_integer(array.type(), [&]<class T>(T) {
-    if (contents == Contents::bytes) return fill_codes(array, chance);
+  const bool integer = for_integer(array.type(), [&]<class T>(T) {
+    if (contents == Contents::bytes) return fill_bytes(array, chance);
     for (T& one : array.elements<T>())
       one = saturated<T>(contents == Contents::same ? given.value : element(contents, chance));
   });
-  if (!whole) fill_codes(array, chance);
+  if (!integer) fill_bytes(array, chance);
 }
 
 inline Array array_of(const Given& given) {

@@ -150,11 +150,11 @@ TEST(Inference, AnInvalidNodeHasItsErrorWithItsLocation) {
   graph::Graph graph;
   graph.inputs = {value("x", {"3", "4"})};
   graph.nodes = {node("MatMul", {"x", "x"}, {"y"})};
-  graph.nodes[0].name = graph::Text("product");
+  graph.nodes[0].name = graph::Text("matmul");
   const auto m = model(graph);
   const Inference inference = inferred(m);
   ASSERT_TRUE(inference.nodes[0].error);
-  EXPECT_EQ(inference.nodes[0].error->place, "node 'product' (MatMul)");
+  EXPECT_EQ(inference.nodes[0].error->place, "node 'matmul' (MatMul)");
   EXPECT_EQ(inference.nodes[0].error->message, inference.nodes[0].problem);
   EXPECT_EQ(inference.problems.size(), 1U);
 }

@@ -59,11 +59,12 @@ TEST(Traits, AnElementwiseFunctionHasOneDataInputAndNoWeights) {
 
 TEST(Traits, PassThroughOfIntegersStartsAtAVersionOfTheOperator) {
   for (const Descriptor* one : table()) {
-    const Traits::Codes& codes = one->traits.codes;
-    if (codes.since == 0 && !codes.ours) continue;
+    const Traits::PassThrough& pass_through = one->traits.pass_through;
+    if (pass_through.since == 0 && !pass_through.ours) continue;
     EXPECT_EQ(one->traits.role, Role::move) << one->name;
     EXPECT_EQ(one->domain, "") << one->name;
-    EXPECT_TRUE(codes.since == 0 || std::ranges::find(one->since, codes.since) != one->since.end())
+    EXPECT_TRUE(pass_through.since == 0 ||
+                std::ranges::find(one->since, pass_through.since) != one->since.end())
         << one->name;
   }
 }
@@ -71,7 +72,7 @@ TEST(Traits, PassThroughOfIntegersStartsAtAVersionOfTheOperator) {
 // GatherND was once missing for the runtime, ReduceMax for generated code.
 TEST(Traits, PassThroughOperatorsTakeQuantizedValuesWhereOnnxAllowsIt) {
   const auto moves = [](const graph::Node& of, std::int64_t version) {
-    return find("", of.op_type.str())->traits.moves_codes(of, version);
+    return find("", of.op_type.str())->traits.passes_quantized(of, version);
   };
   EXPECT_TRUE(moves(node("GatherND"), 11));
   EXPECT_TRUE(moves(node("ReduceMax"), 12));
@@ -97,7 +98,7 @@ TEST(Traits, AnAliasBelongsToOneOperator) {
 
 TEST(Traits, ALinearOperatorHasWeightsAndCountsItsMultiplications) {
   for (const Descriptor* one : table()) {
-    if (one->traits.product == Traits::Product::none) continue;
+    if (one->traits.linear == Traits::Linear::none) continue;
     EXPECT_NE(one->macs, nullptr) << one->name;
     EXPECT_NE(one->traits.weight(1), nullptr) << one->name;
   }

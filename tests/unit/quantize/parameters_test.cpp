@@ -34,9 +34,10 @@ QuantizedConstant quantized(const graph::Tensor& of, const char* text, std::int6
 }
 
 std::vector<int> int8s(const QuantizedConstant& of) {
-  std::vector<int> codes;
-  for (std::size_t i = 0; i < of.codes.data.size(); ++i) codes.push_back(of.codes.data.at<std::int8_t>(i));
-  return codes;
+  std::vector<int> values;
+  for (std::size_t i = 0; i < of.quantized.data.size(); ++i)
+    values.push_back(of.quantized.data.at<std::int8_t>(i));
+  return values;
 }
 
 TEST(Parameters, OfAnAsymmetricRangeHoldZeroExactly) {
@@ -98,9 +99,9 @@ TEST(Weights, InBlocksMayHaveAShortLastOne) {
 
 TEST(Weights, OfFourBitsArePackedLowFirst) {
   const QuantizedConstant made = quantized(tensor({3}, {7, -7, 1}), "int4 sym tensor");
-  ASSERT_EQ(made.codes.data.size(), 2U);
-  EXPECT_EQ(made.codes.data.at<std::uint8_t>(0), 0x97);
-  EXPECT_EQ(made.codes.data.at<std::uint8_t>(1), 0x01);
+  ASSERT_EQ(made.quantized.data.size(), 2U);
+  EXPECT_EQ(made.quantized.data.at<std::uint8_t>(0), 0x97);
+  EXPECT_EQ(made.quantized.data.at<std::uint8_t>(1), 0x01);
 }
 
 TEST(Weights, ScalesAreIncreasedWhereABiasRequiresIt) {
@@ -134,7 +135,7 @@ TEST(Weights, AreTheSameForAnyNumberOfThreads) {
                  b = quantize_constant(w, spec(text), axis, {}, four);
       ASSERT_TRUE(a.ok() && b.ok());
       EXPECT_EQ(a->parameters, b->parameters) << text << ", seed " << seed;
-      EXPECT_EQ(a->codes.data.text(), b->codes.data.text()) << text << ", seed " << seed;
+      EXPECT_EQ(a->quantized.data.text(), b->quantized.data.text()) << text << ", seed " << seed;
       EXPECT_EQ(a->noise, b->noise) << text << ", seed " << seed;
     }
   }
@@ -173,7 +174,7 @@ TEST(Weights, ArePackedAsTheirDefinitionSaysForAnyShape) {
                                                     : row * by.dims[1] + group;
       const float steps =
           std::nearbyint(values[static_cast<std::size_t>(i)] / by.scales[static_cast<std::size_t>(at)]);
-      const int byte = made.codes.data.at<std::uint8_t>(static_cast<std::size_t>(i / 2));
+      const int byte = made.quantized.data.at<std::uint8_t>(static_cast<std::size_t>(i / 2));
       ASSERT_EQ((i % 2 == 0 ? byte : byte >> 4) & 15, static_cast<int>(steps) & 15)
           << text << " of " << rows << " x " << columns << " along " << axis << ", seed " << seed;
     }

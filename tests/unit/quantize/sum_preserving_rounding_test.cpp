@@ -15,7 +15,7 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 
 // Integers from -top to top.
-struct Whole {
+struct Integers {
   float top = 1000;
 
   float nearest(float x) const { return std::clamp(std::nearbyint(x), -top, top); }
@@ -33,7 +33,7 @@ std::vector<float> kept(const std::vector<float>& values, std::vector<std::int64
   ThreadPool pool(threads);
   const Outputs outputs = outputs_of(dims, axis);
   std::vector<float> result(values.size());
-  const Rounded done = preserve_sums(values.data(), outputs, Whole{top}, result.data(), pool);
+  const Rounded done = preserve_sums(values.data(), outputs, Integers{top}, result.data(), pool);
   if (told) *told = done;
   return result;
 }

@@ -106,13 +106,13 @@ TEST(Executor, AnOutputThatIsAConstantIsCopied) {
   graph.inputs = {value("x", {"1"})};
   graph.outputs = {value("y", {"2"}), value("z", {"1"})};
   graph.initializers = {graph::make_tensor("scale", {}, std::vector<float>{0.5f})};
-  graph::Tensor codes;
-  codes.name = graph::Text("codes");
-  codes.element = static_cast<std::int32_t>(ElementType::int8);
-  codes.dims = {2};
-  codes.data = Bytes::own(std::vector<std::int8_t>{2, 4});
-  graph.initializers.push_back(codes);
-  graph.nodes = {node("DequantizeLinear", {"codes", "scale"}, {"y"}), node("Relu", {"x"}, {"z"})};
+  graph::Tensor integers;
+  integers.name = graph::Text("integers");
+  integers.element = static_cast<std::int32_t>(ElementType::int8);
+  integers.dims = {2};
+  integers.data = Bytes::own(std::vector<std::int8_t>{2, 4});
+  graph.initializers.push_back(integers);
+  graph.nodes = {node("DequantizeLinear", {"integers", "scale"}, {"y"}), node("Relu", {"x"}, {"z"})};
   const auto executor = executor_of(std::make_shared<graph::Model>(ops::testing::model(std::move(graph))));
   for (int i = 0; i < 2; ++i) {
     auto outputs = executor->run({{"x", Datum(floats({1}))}});
@@ -123,7 +123,7 @@ TEST(Executor, AnOutputThatIsAConstantIsCopied) {
 }
 
 // Linear operators and pooling in float.
-std::shared_ptr<graph::Model> products() {
+std::shared_ptr<graph::Model> matmuls() {
   graph::Graph graph;
   graph.inputs = {value("x", {"1", "4", "8", "8"})};
   graph.outputs = {value("y", {"1", "3"})};
@@ -203,7 +203,7 @@ TEST_P(EveryModel, DoesNotAllocateInARepeatedRun) {
 INSTANTIATE_TEST_SUITE_P(
     Executor, EveryModel,
     ::testing::Values(
-        Repeated{"chain", chain, {64, 4}}, Repeated{"products", products, {1, 4, 8, 8}},
+        Repeated{"chain", chain, {64, 4}}, Repeated{"matmuls", matmuls, {1, 4, 8, 8}},
         Repeated{"int8", [] { return quantized<std::int8_t>(ElementType::int8); }, {1, 4, 8, 8}},
         Repeated{"int16", [] { return quantized<std::int16_t>(ElementType::int16); }, {1, 4, 8, 8}}),
     [](const auto& test) { return std::string(test.param.name); });

@@ -45,7 +45,7 @@ std::vector<float> output(const Executor& executor, const Inputs& inputs) {
 
 // A quantized MatMul with weights [8, 16], `scales` scales and `zeros` zero points, and a function after it
 // whose fusion reads all of them.
-graph::Graph quantized_product(std::int64_t scales, std::int64_t zeros) {
+graph::Graph quantized_matmul(std::int64_t scales, std::int64_t zeros) {
   graph::Graph graph;
   graph.inputs = {value("x", {"2", "8"})};
   graph.outputs = {value("y", {"", ""})};
@@ -68,7 +68,7 @@ graph::Graph quantized_product(std::int64_t scales, std::int64_t zeros) {
 
 TEST(QuantizedParameters, ThatDoNotFitTheWeightsAreNotFused) {
   const auto model = [](std::int64_t scales, std::int64_t zeros) {
-    return std::make_shared<graph::Model>(ops::testing::model(quantized_product(scales, zeros), 17));
+    return std::make_shared<graph::Model>(ops::testing::model(quantized_matmul(scales, zeros), 17));
   };
   const Inputs inputs = {{"x", Datum(rising({2, 8}))}};
   for (const auto& [scales, zeros] : {std::pair(2, 2), std::pair(16, 2), std::pair(2, 16), std::pair(0, 0),
@@ -80,8 +80,8 @@ TEST(QuantizedParameters, ThatDoNotFitTheWeightsAreNotFused) {
     }
   }
   for (const std::int64_t fitting : {1, 16}) {
-    const auto fused = executor_of(quantized_product(fitting, fitting), true);
-    const auto plain = executor_of(quantized_product(fitting, fitting), false);
+    const auto fused = executor_of(quantized_matmul(fitting, fitting), true);
+    const auto plain = executor_of(quantized_matmul(fitting, fitting), false);
     EXPECT_EQ(output(*fused, inputs).size(), 32u);
     EXPECT_EQ(output(*fused, inputs), output(*plain, inputs));
   }

@@ -330,7 +330,7 @@ TEST(Variables, MayBeQuantizedOnTheWay) {
   graph.initializers = {ops::testing::floats("w", {16, 8, 3, 3}), ops::testing::floats("scale", {16})};
   for (const std::string op : {"QuantizeLinear", "DequantizeLinear"}) {
     const bool first = op == "QuantizeLinear";
-    graph.nodes.push_back(node(op, {first ? "w" : "codes", "scale"}, {first ? "codes" : "rounded"},
+    graph.nodes.push_back(node(op, {first ? "w" : "quantized", "scale"}, {first ? "quantized" : "rounded"},
                                {attribute("axis", std::int64_t{0})}));
   }
   graph.nodes[0].attributes.push_back(attribute("output_dtype", std::int64_t{3}));
@@ -358,8 +358,8 @@ TEST(Variables, MayBeQuantizedAndUpdated) {
                         graph::make_tensor("scale", {}, std::vector<float>{0.01f}),
                         graph::make_tensor("rate", {}, std::vector<float>{0.125f})};
   graph.nodes = {
-      node("QuantizeLinear", {"w", "scale"}, {"codes"}, {attribute("output_dtype", std::int64_t{3})}),
-      node("DequantizeLinear", {"codes", "scale"}, {"rounded"}),
+      node("QuantizeLinear", {"w", "scale"}, {"quantized"}, {attribute("output_dtype", std::int64_t{3})}),
+      node("DequantizeLinear", {"quantized", "scale"}, {"rounded"}),
       node("Neg", {"x"}, {"before"}),
       node("MatMul", {"x", "rounded"}, {"y"}),
       node("Transpose", {"x"}, {"xt"}),
