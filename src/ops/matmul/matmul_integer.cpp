@@ -121,7 +121,7 @@ Result<void> run_dynamic(Frame& frame) {
   const auto bias = TRY(bias_of(frame, 4, p.n));
   Array& out = *TRY(frame.out(0, ElementType::float32, p.out));
   multiply_integers(frame, terms, {.type = IntegerResult::float32, .addend = bias}, scales, out,
-                    left.quantized);
+                    left.integers);
   return {};
 }
 
