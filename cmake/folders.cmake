@@ -39,8 +39,8 @@ function(anybit_compile_together target)
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # g++ takes an included source for a header, in which unnamed namespaces would be wrong.
-    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+    # g++ takes an included source for a header, in which unnamed namespaces would be wrong; and it inlines less in large units.
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage --param=large-unit-insns=60000)
   endif()
 endfunction()
 

@@ -1,7 +1,8 @@
 // ONNX's own format: a protobuf message, with external data files if it is large.
+#include "io/table.hpp"
+
 #include "io/onnx/load.hpp"
 #include "io/onnx/save.hpp"
-#include "io/table.hpp"
 
 namespace anybit::io {
 namespace {

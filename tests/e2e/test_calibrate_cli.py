@@ -396,7 +396,7 @@ def test_a_call_without_a_model_or_with_the_model_as_output_is_rejected(anybit, 
     model.write_bytes((DIGITS / "digits.onnx").read_bytes())
     np.save(tmp_path / "x.npy", digits[:1])
     done = anybit("calibrate", model, "--data", tmp_path / "x.npy", "-o", model, code=2)
-    assert "replace the model" in done.stderr
+    assert "overwrite the model" in done.stderr
     assert model.read_bytes() == (DIGITS / "digits.onnx").read_bytes()
 
 

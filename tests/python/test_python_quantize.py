@@ -223,7 +223,7 @@ def test_arms_flow_works_unchanged(digits, images):
     lambda digits: anybit.Quantizer().quantize_with_submodules(digits, [], is_qat=True),
     lambda digits: anybit.get_symmetric_quantization_config(is_qat=True)])
 def test_quantization_aware_training_is_unsupported(call, digits):
-    with pytest.raises(anybit.Unsupported, match="not there yet"):
+    with pytest.raises(anybit.Unsupported, match="not supported yet"):
         call(digits)
 
 

@@ -125,7 +125,7 @@ def test_a_format_without_an_onnx_type_is_rejected(tool, tmp_path, recipe, name)
 def test_activations_with_run_time_scales_are_rejected(tool, tmp_path, emit):
     layers(tmp_path / "layers.onnx")
     path, done = quantize(tool, tmp_path, "mxfp4", emit, code="error")
-    assert "values in mxfp4_e2m1" in done.stderr and "-weights" in done.stderr and "--emit portable" in done.stderr
+    assert "activations in mxfp4_e2m1" in done.stderr and "-weights" in done.stderr and "--emit portable" in done.stderr
     assert not path.exists()
 
 

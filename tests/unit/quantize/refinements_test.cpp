@@ -25,7 +25,7 @@ TEST(Refinements, EveryRowIsComplete) {
     ASSERT_TRUE(values.ok()) << values.error().text();
     for (const formats::Parameter& one : row->parameters) EXPECT_FALSE(one.doc.empty()) << one.name;
     if (row->needs_samples) {
-      EXPECT_GE(formats::whole(*values, "samples"), 1);
+      EXPECT_GE(formats::integer(*values, "samples"), 1);
     }
     for (const std::string_view need : row->needs) {
       ASSERT_TRUE(calibrate::find_collector(need)) << need;
