@@ -22,7 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct BenchFlags {
   std::vector<std::string> models;
   LoadOptions load;
   ExecutorOptions executor;
@@ -47,7 +47,7 @@ double since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
-Result<Timing> measure(const std::string& path, const Options& options) {
+Result<Timing> measure(const std::string& path, const BenchFlags& options) {
   Timing timing{.model = path, .runs = {}};
   const auto begin = Clock::now();
   auto model = load_model(path, options.load);
@@ -117,7 +117,7 @@ std::string json_of(const std::vector<Timing>& timings) {
 }
 
 // With several models, checks before any measurement that each --dim matches at least one of them.
-Result<void> check_dims_of_all(const Options& options) {
+Result<void> check_dims_of_all(const BenchFlags& options) {
   if (options.inputs.dims.empty()) return {};
   std::vector<Port> all;
   for (const std::string& path : options.models) {
@@ -130,7 +130,7 @@ Result<void> check_dims_of_all(const Options& options) {
   return check_dims(all, options.inputs);
 }
 
-Result<void> run(Options& options) {
+Result<void> run(BenchFlags& options) {
   options.inputs.for_several = options.models.size() > 1;
   if (options.inputs.for_several) {
     if (auto checked = check_dims_of_all(options); !checked.ok()) return checked;
@@ -145,8 +145,8 @@ Result<void> run(Options& options) {
   return {};
 }
 
-std::function<Result<void>()> set_up(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+std::function<Result<void>()> set_up_bench(CLI::App& app) {
+  auto options = std::make_shared<BenchFlags>();
   app.add_option("MODEL", options->models, "ONNX files")->required();
   add_input_options(app, options->inputs);
   app.add_option("--seconds", options->seconds, "Seconds to run each model")
@@ -160,6 +160,6 @@ std::function<Result<void>()> set_up(CLI::App& app) {
 
 }  // namespace
 
-Command bench_command() { return {"Measure how fast models run: latency, throughput, memory", set_up}; }
+Command bench_command() { return {"Measure how fast models run: latency, throughput, memory", set_up_bench}; }
 
 }  // namespace anybit::cli

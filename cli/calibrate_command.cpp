@@ -26,7 +26,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct CalibrateFlags {
   std::string model, output, report;
   std::vector<std::string> merge, collect;
   LoadOptions load;
@@ -38,11 +38,11 @@ struct Options {
   bool list = false, json = false;
 };
 
-Error wrong_call(std::string message, std::string hint) {
+Error wrong_calibrate_call(std::string message, std::string hint) {
   return {Code::invalid_argument, std::move(message), {}, std::move(hint)};
 }
 
-Result<bool> needs_bins(const Options& options) {
+Result<bool> needs_bins(const CalibrateFlags& options) {
   if (!options.observer_given) return true;  // the file must serve any observer later
   std::vector<std::string> names;
   for (const Observer& one : observers()) {
@@ -51,25 +51,27 @@ Result<bool> needs_bins(const Options& options) {
   }
   std::string hint = did_you_mean(options.range.observer, names);
   if (hint.empty()) hint = fmt::format("observers are {}", fmt::join(names, ", "));
-  return wrong_call(fmt::format("there is no observer '{}'", printable(options.range.observer)), hint);
+  return wrong_calibrate_call(fmt::format("there is no observer '{}'", printable(options.range.observer)),
+                              hint);
 }
 
-Result<void> check_collectors(const Options& options) {
+Result<void> check_collectors(const CalibrateFlags& options) {
   std::vector<std::string> names;
   for (const CollectorInfo& one : collectors()) names.push_back(one.name);
   for (const std::string& name : options.collect) {
     if (std::ranges::count(names, name) > 0) continue;
     const std::string meant = did_you_mean(name, names);
-    return wrong_call(fmt::format("--collect: there is no collector '{}'", printable(name)),
-                      meant.empty() ? fmt::format("collectors are {}", fmt::join(names, ", ")) : meant);
+    return wrong_calibrate_call(
+        fmt::format("--collect: there is no collector '{}'", printable(name)),
+        meant.empty() ? fmt::format("collectors are {}", fmt::join(names, ", ")) : meant);
   }
   return {};
 }
 
-Result<Ranges> gathered(Options& options, std::optional<Model>& model) {
+Result<Ranges> gathered(CalibrateFlags& options, std::optional<Model>& model) {
   auto bins = needs_bins(options);
   if (!bins.ok()) return std::move(bins).error();
-  if (options.samples.paths.empty()) return wrong_call("there are no samples", "--data PATH");
+  if (options.samples.paths.empty()) return wrong_calibrate_call("there are no samples", "--data PATH");
   auto loaded = load_model(options.model, options.load);
   if (!loaded.ok()) return std::move(loaded).error();
   model = std::move(loaded).value();
@@ -90,7 +92,7 @@ Result<Ranges> gathered(Options& options, std::optional<Model>& model) {
   return ranges;
 }
 
-Result<Ranges> merged(const Options& options) {
+Result<Ranges> merged(const CalibrateFlags& options) {
   auto all = Ranges::load(options.merge[0]);
   for (std::size_t i = 1; all.ok() && i < options.merge.size(); ++i) {
     const auto next = Ranges::load(options.merge[i]);
@@ -113,7 +115,7 @@ std::string counted(const std::vector<Ranges::Collected>& all) {
   return text;
 }
 
-Result<std::string> text_of(const Ranges& ranges, const Options& options) {
+Result<std::string> text_of(const Ranges& ranges, const CalibrateFlags& options) {
   std::string text = fmt::format("Samples {}\nValues  {}\n", ranges.samples(), ranges.tensors().size());
   std::int64_t bad = 0, unseen = 0;
   Table table({{"Value"},
@@ -145,7 +147,7 @@ Result<std::string> text_of(const Ranges& ranges, const Options& options) {
   return text;
 }
 
-Result<std::string> json_of(const Ranges& ranges, const Options& options) {
+Result<std::string> json_of(const Ranges& ranges, const CalibrateFlags& options) {
   Json json = {{"samples", ranges.samples()},
                {"model", ranges.model_hash()},
                {"observer", options.range.observer},
@@ -175,28 +177,29 @@ Result<std::string> json_of(const Ranges& ranges, const Options& options) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-Result<void> check(const Options& options) {
+Result<void> check_calibrate(const CalibrateFlags& options) {
   if (options.merge.empty() && options.model.empty())
-    return wrong_call("no model is given", "MODEL, or --merge A B");
+    return wrong_calibrate_call("no model is given", "MODEL, or --merge A B");
   if (!options.merge.empty() && !options.model.empty())
-    return wrong_call("ranges are merged without a model", "leave MODEL out");
+    return wrong_calibrate_call("ranges are merged without a model", "leave MODEL out");
   if (!options.merge.empty() && !options.samples.paths.empty())
-    return wrong_call("ranges are merged without samples", "leave --data out, or calibrate on it first");
+    return wrong_calibrate_call("ranges are merged without samples",
+                                "leave --data out, or calibrate on it first");
   if (auto known = check_collectors(options); !known.ok()) return known;
   std::error_code ignored;
   for (std::size_t i = 0; i < options.merge.size(); ++i) {
     for (std::size_t k = 0; k < i; ++k) {
       if (std::filesystem::equivalent(options.merge[i], options.merge[k], ignored))
-        return wrong_call(fmt::format("--merge: '{}' is given twice", printable(options.merge[i])),
-                          "give each file once: its samples would count twice");
+        return wrong_calibrate_call(fmt::format("--merge: '{}' is given twice", printable(options.merge[i])),
+                                    "give each file once: its samples would count twice");
     }
   }
   if (options.percentile_given && options.range.observer != "percentile")
-    return wrong_call(
+    return wrong_calibrate_call(
         fmt::format("--percentile is for the observer percentile, not {}", printable(options.range.observer)),
         "--observer percentile");
   if (!options.model.empty() && std::filesystem::equivalent(options.model, options.output, ignored))
-    return wrong_call("the ranges would overwrite the model", "another name for --output");
+    return wrong_calibrate_call("the ranges would overwrite the model", "another name for --output");
   std::vector<std::string> others = options.samples.paths;
   others.insert(others.end(), {options.model, options.output});
   others.insert(others.end(), options.merge.begin(), options.merge.end());
@@ -207,8 +210,8 @@ Result<void> check(const Options& options) {
   return checked;
 }
 
-Result<void> run(Options& options) {
-  auto checked = check(options);
+Result<void> run(CalibrateFlags& options) {
+  auto checked = check_calibrate(options);
   if (!checked.ok()) return checked;
   std::optional<Model> model;
   auto ranges = options.merge.empty() ? gathered(options, model) : merged(options);
@@ -229,8 +232,8 @@ Result<void> run(Options& options) {
   return {};
 }
 
-std::function<Result<void>()> set_up(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+std::function<Result<void>()> set_up_calibrate(CLI::App& app) {
+  auto options = std::make_shared<CalibrateFlags>();
   app.add_option("MODEL", options->model, "The ONNX file");
   app.add_option("-o,--output", options->output, "Where to write the ranges")->required();
   CLI::Option* merge =
@@ -278,7 +281,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
 }  // namespace
 
 Command calibrate_command() {
-  return {"Run a model on calibration data and write the range of every tensor", set_up};
+  return {"Run a model on calibration data and write the range of every tensor", set_up_calibrate};
 }
 
 }  // namespace anybit::cli

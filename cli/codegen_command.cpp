@@ -17,14 +17,14 @@
 namespace anybit::cli {
 namespace {
 
-struct Options {
+struct CodegenFlags {
   std::string model, target, output, preference = "default";
   LoadOptions load;
   std::vector<std::string> shapes, constants, settings, folders;
   bool list = false, json = false;
 };
 
-Result<void> list_all(const Options& options) {
+Result<void> list_all(const CodegenFlags& options) {
   for (const std::string& folder : options.folders) {
     if (!folder.starts_with('/'))
       return Error{Code::invalid_argument, fmt::format("--plugins {}", folder), {}, "an absolute path"};
@@ -112,7 +112,7 @@ Result<std::map<std::string, Array>> parse_constants(const std::vector<std::stri
   return constants;
 }
 
-Result<void> run(const Options& options) {
+Result<void> run(const CodegenFlags& options) {
   if (options.list) return list_all(options);
   if (options.model.empty() || options.target.empty())
     return Error{Code::invalid_argument,
@@ -147,8 +147,8 @@ Result<void> run(const Options& options) {
   return {};
 }
 
-std::function<Result<void>()> set_up(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+std::function<Result<void>()> set_up_codegen(CLI::App& app) {
+  auto options = std::make_shared<CodegenFlags>();
   app.add_option("MODEL", options->model, "The ONNX file");
   app.add_option("-t,--target", options->target, "The generator: c-gen, so-gen, … (--list shows all)")
       ->type_name("NAME-gen");
@@ -179,7 +179,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
 }  // namespace
 
 Command codegen_command() {
-  return {"Turn a model into files for a backend: C, a shared library, …", set_up};
+  return {"Turn a model into files for a backend: C, a shared library, …", set_up_codegen};
 }
 
 }  // namespace anybit::cli

@@ -18,7 +18,7 @@
 namespace anybit::cli {
 namespace {
 
-struct Options {
+struct CompareFlags {
   std::string reference, other, labels, report;
   LoadOptions load;
   ExecutorOptions executor;
@@ -39,7 +39,7 @@ Result<Comparison> compared(const Model& reference, const Model& other, const Sa
 }
 
 // Ranges of the intermediate tensors, for the report's histograms.
-Result<Ranges> ranges_of(const Model& model, const Options& options) {
+Result<Ranges> ranges_of(const Model& model, const CompareFlags& options) {
   auto samples = open_samples(model, options.samples);
   if (!samples.ok()) return std::move(samples).error();
   Progress progress("collecting histograms", "samples", samples->count());
@@ -50,7 +50,7 @@ Result<Ranges> ranges_of(const Model& model, const Options& options) {
 }
 
 Result<void> report(const Model& reference, const Model& other, const Comparison& comparison,
-                    const ComparedFiles& files, const Options& options) {
+                    const ComparedFiles& files, const CompareFlags& options) {
   auto ranges = ranges_of(reference, options);
   if (!ranges.ok()) return std::move(ranges).error();
   return write_report(options.report, {.command = "compare",
@@ -63,7 +63,7 @@ Result<void> report(const Model& reference, const Model& other, const Comparison
                                        .range = {}});
 }
 
-Result<void> run(const Options& options) {
+Result<void> run(const CompareFlags& options) {
   std::vector<std::string> others = options.samples.paths;
   others.insert(others.end(), {options.reference, options.other, options.labels});
   if (auto checked = check_replaces("--report", options.report, others); !checked.ok()) return checked;
@@ -93,8 +93,8 @@ Result<void> run(const Options& options) {
   return {};
 }
 
-std::function<Result<void>()> set_up(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+std::function<Result<void>()> set_up_compare(CLI::App& app) {
+  auto options = std::make_shared<CompareFlags>();
   app.add_option("FLOAT", options->reference, "The reference model")->required();
   app.add_option("QUANTIZED", options->other, "The quantized model")->required();
   add_sample_options(app, "--data", options->samples);
@@ -112,6 +112,6 @@ std::function<Result<void>()> set_up(CLI::App& app) {
 
 }  // namespace
 
-Command compare_command() { return {"Compare two models on the same samples", set_up}; }
+Command compare_command() { return {"Compare two models on the same samples", set_up_compare}; }
 
 }  // namespace anybit::cli

@@ -153,7 +153,7 @@ _anybit "$@"
                      commands, cases);
 }
 
-std::function<Result<void>()> set_up(CLI::App& app) {
+std::function<Result<void>()> set_up_completion(CLI::App& app) {
   auto shell = std::make_shared<std::string>();
   app.add_option("SHELL", *shell, "bash or zsh")->required();
   return [shell, root = app.get_parent()]() -> Result<void> {
@@ -167,6 +167,6 @@ std::function<Result<void>()> set_up(CLI::App& app) {
 
 }  // namespace
 
-Command completion_command() { return {"Print a shell completion script", set_up, true}; }
+Command completion_command() { return {"Print a shell completion script", set_up_completion, true}; }
 
 }  // namespace anybit::cli

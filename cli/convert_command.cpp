@@ -15,7 +15,7 @@
 namespace anybit::cli {
 namespace {
 
-struct Options {
+struct ConvertFlags {
   std::string input, output, format, granularity, rounding = "half_even";
   std::vector<std::string> set;
   TensorFormatOptions tensor;
@@ -36,7 +36,7 @@ Result<void> check_apart(const std::string& input, const std::string& output) {
                "another name after -o"};
 }
 
-Result<TensorFormatOptions> tensor_options(const Options& options) {
+Result<TensorFormatOptions> tensor_options(const ConvertFlags& options) {
   TensorFormatOptions result = options.tensor;
   auto parameters = parse_parameters(options.format, options.set);
   if (!parameters.ok()) return std::move(parameters).error();
@@ -52,7 +52,7 @@ Result<TensorFormatOptions> tensor_options(const Options& options) {
   return result;
 }
 
-Result<void> unpack(const Options& options) {
+Result<void> unpack(const ConvertFlags& options) {
   const std::string output = with_ending(options.output, ".npy");
   if (auto apart = check_apart(options.input, output); !apart.ok()) return apart;
   const auto tensor = read_quantized(options.input, options.tensor.threads);
@@ -73,7 +73,8 @@ Result<void> unpack(const Options& options) {
 }
 
 // Formats take float32. A number beyond its range is an error unless the caller allows infinity.
-Result<std::vector<float>> float_values(const Array& array, const Options& options, Narrowing& narrowing) {
+Result<std::vector<float>> float_values(const Array& array, const ConvertFlags& options,
+                                        Narrowing& narrowing) {
   auto values = array.to_floats();
   if (!values.ok()) return std::move(values).error();
   narrowing = narrowing_of(array, *values);
@@ -91,8 +92,8 @@ Error with_our_flag(Error error) {
 }
 
 // Converts, records the losses, and writes the output.
-Result<void> convert_values(const std::vector<float>& values, const Options& options, QuantizedTensor tensor,
-                            Conversion& conversion) {
+Result<void> convert_values(const std::vector<float>& values, const ConvertFlags& options,
+                            QuantizedTensor tensor, Conversion& conversion) {
   std::vector<float> quantized(values.size());
   if (options.dequantized) {
     auto shared = tensor.format.choose_and_quantize(values, quantized);
@@ -117,7 +118,7 @@ Result<void> convert_values(const std::vector<float>& values, const Options& opt
   return array.ok() ? write_npy(conversion.output, *array) : Result<void>(array.error());
 }
 
-Result<void> convert(const Options& options) {
+Result<void> convert(const ConvertFlags& options) {
   const std::string output = with_ending(options.output, options.dequantized ? ".npy" : ".npz");
   if (auto apart = check_apart(options.input, output); !apart.ok()) return apart;
   auto tensor_opts = tensor_options(options);
@@ -145,7 +146,7 @@ Result<void> check_name(const std::string& output) {
       Code::invalid_argument, fmt::format("cannot write '{}': it is not a file name", output), {}, "-o NAME"};
 }
 
-Result<void> run(const Options& options) {
+Result<void> run(const ConvertFlags& options) {
   if (auto checked = check_name(options.output); !checked.ok()) return checked;
   if (options.unpack) return unpack(options);
   if (!options.format.empty()) return convert(options);
@@ -153,8 +154,8 @@ Result<void> run(const Options& options) {
       Code::invalid_argument, "no format is given", {}, "--format NAME; 'anybit formats' lists them"};
 }
 
-std::function<Result<void>()> set_up(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+std::function<Result<void>()> set_up_convert(CLI::App& app) {
+  auto options = std::make_shared<ConvertFlags>();
   app.add_option("FILE", options->input,
                  "The tensor: .npy with numbers; with --unpack, .npz from this command")
       ->required();
@@ -200,7 +201,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
 }  // namespace
 
 Command convert_command() {
-  return {"Convert a tensor to a number format and report the error, or convert it back", set_up};
+  return {"Convert a tensor to a number format and report the error, or convert it back", set_up_convert};
 }
 
 }  // namespace anybit::cli

@@ -13,14 +13,14 @@
 namespace anybit::cli {
 namespace {
 
-struct Options {
+struct ConvertOpsetFlags {
   std::string model, output;
   LoadOptions load;
   std::optional<std::int64_t> opset;
   bool in_place = false, json = false;
 };
 
-Result<void> run(const Options& options) {
+Result<void> run(const ConvertOpsetFlags& options) {
   if (auto checked = check_output(options.model, options.output, options.in_place); !checked.ok())
     return checked;
   auto model = load_model(options.model, options.load);
@@ -40,8 +40,8 @@ Result<void> run(const Options& options) {
   return {};
 }
 
-std::function<Result<void>()> set_up(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+std::function<Result<void>()> set_up_convert_opset(CLI::App& app) {
+  auto options = std::make_shared<ConvertOpsetFlags>();
   app.add_option("MODEL", options->model, "The ONNX file")->required();
   app.add_option("-o,--output", options->output, "Where to write the new file")->required();
   app.add_option("--opset", options->opset, "The opset to convert to [the newest]")
@@ -55,7 +55,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
 }  // namespace
 
 Command convert_opset_command() {
-  return {"Convert a model to a newer opset: graph, subgraphs and functions", set_up};
+  return {"Convert a model to a newer opset: graph, subgraphs and functions", set_up_convert_opset};
 }
 
 }  // namespace anybit::cli

@@ -11,7 +11,7 @@
 namespace anybit::cli {
 namespace {
 
-struct Options {
+struct InspectFlags {
   std::string model;
   LoadOptions load;
   std::vector<std::string> shapes, dims;
@@ -19,7 +19,7 @@ struct Options {
   bool nodes = false;
 };
 
-Result<void> run(const Options& options) {
+Result<void> run(const InspectFlags& options) {
   auto shapes = parse_shapes("--input-shape", options.shapes);
   if (!shapes.ok()) return std::move(shapes).error();
   auto dims = parse_dims(options.dims);
@@ -32,8 +32,8 @@ Result<void> run(const Options& options) {
   return {};
 }
 
-std::function<Result<void>()> set_up(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+std::function<Result<void>()> set_up_inspect(CLI::App& app) {
+  auto options = std::make_shared<InspectFlags>();
   app.add_option("MODEL", options->model, "The ONNX file")->required();
   app.add_flag("--nodes", options->nodes, "Also list every node, with shapes and multiply-accumulates");
   app.add_flag("--json", options->json, "Print everything as JSON");
@@ -52,7 +52,8 @@ std::function<Result<void>()> set_up(CLI::App& app) {
 }  // namespace
 
 Command inspect_command() {
-  return {"Describe a model: inputs, parameters, multiply-accumulates, operators, quantization", set_up};
+  return {"Describe a model: inputs, parameters, multiply-accumulates, operators, quantization",
+          set_up_inspect};
 }
 
 }  // namespace anybit::cli

@@ -58,7 +58,7 @@ std::string page(const std::vector<CommandText>& all) {
          ".TP\n0\nSuccess.\n.TP\n1\nFailure.\n.TP\n2\nUsage error: a wrong option or argument.\n";
 }
 
-std::function<Result<void>()> set_up(CLI::App& app) {
+std::function<Result<void>()> set_up_man(CLI::App& app) {
   return [root = app.get_parent()]() -> Result<void> {
     fmt::print("{}", page(definitions(*root)));
     return {};
@@ -67,6 +67,6 @@ std::function<Result<void>()> set_up(CLI::App& app) {
 
 }  // namespace
 
-Command man_command() { return {"Print the manual page", set_up, true}; }
+Command man_command() { return {"Print the manual page", set_up_man, true}; }
 
 }  // namespace anybit::cli

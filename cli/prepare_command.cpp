@@ -14,7 +14,7 @@
 namespace anybit::cli {
 namespace {
 
-struct Options {
+struct PrepareFlags {
   std::string model, output;
   LoadOptions load;
   std::vector<std::string> passes, keep;
@@ -35,7 +35,7 @@ void list_passes(bool json) {
   fmt::print("{}", table.text(0));
 }
 
-void print_json(const Preparation& prepared, const Model& model) {
+void print_json_prepare(const Preparation& prepared, const Model& model) {
   auto passes = nlohmann::ordered_json::array();
   for (const PassChanges& one : prepared.passes)
     passes.push_back({{"name", one.name}, {"changes", one.changes}, {"summary", one.summary}});
@@ -49,7 +49,7 @@ void print_json(const Preparation& prepared, const Model& model) {
   fmt::print("{}\n", result.dump(2));
 }
 
-void print_table(const Preparation& prepared) {
+void print_table_prepare(const Preparation& prepared) {
   fmt::print("{} nodes -> {} nodes\n", prepared.nodes_before, prepared.nodes_after);
   Table table({{"PASS"}, {"CHANGES", Table::Align::right}, {"SUMMARY"}});
   for (const PassChanges& one : prepared.passes) {
@@ -59,7 +59,7 @@ void print_table(const Preparation& prepared) {
   for (const std::string& one : prepared.remarks) fmt::print("\nremark: {}\n", printable(one));
 }
 
-Result<void> run(const Options& options) {
+Result<void> run(const PrepareFlags& options) {
   if (options.list) {
     list_passes(options.json);
     return {};
@@ -78,12 +78,12 @@ Result<void> run(const Options& options) {
     auto saved = prepared->model.save(options.output);
     if (!saved.ok()) return in_file(std::move(saved).error(), options.output);
   }
-  options.json ? print_json(*prepared, *model) : print_table(*prepared);
+  options.json ? print_json_prepare(*prepared, *model) : print_table_prepare(*prepared);
   return {};
 }
 
-std::function<Result<void>()> set_up(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+std::function<Result<void>()> set_up_prepare(CLI::App& app) {
+  auto options = std::make_shared<PrepareFlags>();
   app.add_flag("--list", options->list, "List the passes, in the order in which they run");
   app.add_option("MODEL", options->model, "The ONNX file");
   app.add_option("-o,--output", options->output, "Where to write the prepared model");
@@ -98,7 +98,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
 }  // namespace
 
 Command prepare_command() {
-  return {"Prepare a model for quantization by graph passes, and list the changes", set_up};
+  return {"Prepare a model for quantization by graph passes, and list the changes", set_up_prepare};
 }
 
 }  // namespace anybit::cli

@@ -24,7 +24,7 @@
 namespace anybit::cli {
 namespace {
 
-struct Options {
+struct QuantizeFlags {
   std::string model, output;
   LoadOptions load;
   ExecutorOptions executor;
@@ -53,7 +53,7 @@ std::vector<std::string> split(const std::vector<std::string>& texts) {
 
 // The scheme of --dynamic=symActivation|asymActivation,symWeight|asymWeight, in any order; anybit chooses
 // what is not given.
-Result<std::string> dynamic_scheme(const Options& options) {
+Result<std::string> dynamic_scheme(const QuantizeFlags& options) {
   constexpr const char* kWords = "symActivation or asymActivation, symWeight or asymWeight, comma-separated";
   std::string data, weight;  // the given words
   for (const std::string& word : split({options.dynamic})) {
@@ -83,7 +83,7 @@ Result<std::string> dynamic_scheme(const Options& options) {
 }
 
 // The scheme of all nodes, or of those of --op-types.
-Result<std::string> scheme_text(const Options& options) {
+Result<std::string> scheme_text(const QuantizeFlags& options) {
   if (!options.dynamic.empty()) return dynamic_scheme(options);
   if (!options.recipe.empty()) return options.recipe;
   if (options.weight_only) return std::string("w8");
@@ -97,7 +97,7 @@ bool is_file(const std::string& text) {
 }
 
 // Parses onnx-mlir's -maccel=NNPA -march=arch15; arch15 is the machine that has NNPA.
-Result<void> read_machine(Options& options) {
+Result<void> read_machine(QuantizeFlags& options) {
   for (const std::string& word : options.machine) {
     if (word == "accel=NNPA") {
       options.quantize.target = "nnpa";
@@ -110,7 +110,7 @@ Result<void> read_machine(Options& options) {
 }
 
 // Rejects combinations in which one option would have no effect.
-Result<void> check_together(const Options& options) {
+Result<void> check_together(const QuantizeFlags& options) {
   const auto refused = [](std::string what, std::string hint) {
     return Error{Code::invalid_argument, std::move(what), {}, std::move(hint)};
   };
@@ -139,7 +139,7 @@ Result<void> check_together(const Options& options) {
 }
 
 // MatMul includes Gemm, which preparation fuses it to.
-std::vector<std::string> op_types(const Options& options) {
+std::vector<std::string> op_types(const QuantizeFlags& options) {
   std::vector<std::string> types;
   for (const std::string& type : split(options.op_types)) {
     types.push_back(type);
@@ -148,7 +148,7 @@ std::vector<std::string> op_types(const Options& options) {
   return types;
 }
 
-Result<Recipe> base_recipe(const Options& options) {
+Result<Recipe> base_recipe(const QuantizeFlags& options) {
   if (options.dynamic.empty() && is_file(options.recipe)) {
     auto recipe = Recipe::from_file(options.recipe);
     if (recipe.ok()) return recipe;
@@ -173,7 +173,7 @@ Result<Recipe> base_recipe(const Options& options) {
 }
 
 // Adds a rule for all nodes, or for those of --op-types.
-Result<Recipe> with_for_all(Result<Recipe> recipe, const Options& options, const std::string& scheme) {
+Result<Recipe> with_for_all(Result<Recipe> recipe, const QuantizeFlags& options, const std::string& scheme) {
   if (options.op_types.empty()) return recipe.ok() ? recipe->with("global", "", scheme) : recipe;
   for (const std::string& type : op_types(options)) {
     if (recipe.ok()) recipe = recipe->with("type", type, scheme);
@@ -183,7 +183,7 @@ Result<Recipe> with_for_all(Result<Recipe> recipe, const Options& options, const
 
 // Builds the recipe from the options. A word of --exclude is an operator type if one has that name, and a
 // node name otherwise.
-Result<Recipe> recipe_of(const Options& options) {
+Result<Recipe> recipe_of(const QuantizeFlags& options) {
   if (auto checked = check_together(options); !checked.ok()) return std::move(checked).error();
   auto recipe = base_recipe(options);
   if (!recipe.ok()) return recipe;
@@ -203,7 +203,7 @@ Result<Recipe> recipe_of(const Options& options) {
   return recipe;
 }
 
-Result<Quantization> quantized(const Model& model, const Recipe& recipe, const Options& options) {
+Result<Quantization> quantized(const Model& model, const Recipe& recipe, const QuantizeFlags& options) {
   QuantizeOptions settings = options.quantize;
   std::optional<Ranges> ranges;
   if (!options.ranges.empty()) {
@@ -221,7 +221,7 @@ Result<Quantization> quantized(const Model& model, const Recipe& recipe, const O
 
 // Compares the quantized model with the original on the calibration data.
 Result<Comparison> evaluated(const Model& before, const Model& after, std::vector<std::int64_t> labels,
-                             const Options& options) {
+                             const QuantizeFlags& options) {
   CompareOptions settings;
   settings.threads = options.executor.threads;
   settings.max_memory = options.executor.max_memory;
@@ -235,12 +235,12 @@ Result<Comparison> evaluated(const Model& before, const Model& after, std::vecto
 }
 
 ReportInput::File reported(const Model& model, const std::string& path, std::int64_t bytes,
-                           const Options& options) {
+                           const QuantizeFlags& options) {
   return {&model, path, bytes, milliseconds(model, options.samples, options.executor)};
 }
 
 // Checks the options before any work is done.
-Result<void> check(const Options& options) {
+Result<void> check_quantize(const QuantizeFlags& options) {
   auto checked = check_output(options.model, options.output, options.in_place);
   std::vector<std::string> others = options.samples.paths;
   others.insert(others.end(),
@@ -257,9 +257,9 @@ Result<void> check(const Options& options) {
   return {};
 }
 
-Result<void> run(Options& options) {
+Result<void> run(QuantizeFlags& options) {
   if (auto read = read_machine(options); !read.ok()) return read;
-  if (auto checked = check(options); !checked.ok()) return checked;
+  if (auto checked = check_quantize(options); !checked.ok()) return checked;
   auto labels = options.labels.empty() ? std::vector<std::int64_t>() : read_labels(options.labels);
   if (!labels.ok()) return std::move(labels).error();
   auto recipe = recipe_of(options);
@@ -300,8 +300,8 @@ Result<void> run(Options& options) {
   return {};
 }
 
-std::function<Result<void>()> set_up(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+std::function<Result<void>()> set_up_quantize(CLI::App& app) {
+  auto options = std::make_shared<QuantizeFlags>();
   app.add_option("MODEL", options->model, "The float32 ONNX file")->required();
   app.add_option("-o,--output", options->output, "Where to write the quantized file")->required();
   app.add_option("-r,--recipe", options->recipe, "A preset (int8, w8, w4, dynamic-int8, …) or a file [int8]");
@@ -366,6 +366,6 @@ std::function<Result<void>()> set_up(CLI::App& app) {
 
 }  // namespace
 
-Command quantize_command() { return {"Quantize a model according to a recipe", set_up}; }
+Command quantize_command() { return {"Quantize a model according to a recipe", set_up_quantize}; }
 
 }  // namespace anybit::cli

@@ -16,13 +16,13 @@ nlohmann::ordered_json as_json(const RecipeInfo& one) {
   return {{"name", one.name}, {"summary", one.summary}, {"text", one.text}};
 }
 
-void print_json() {
+void print_json_recipes() {
   auto list = nlohmann::ordered_json::array();
   for (const RecipeInfo& one : recipe_presets()) list.push_back(as_json(one));
   fmt::print("{}\n", list.dump(2));
 }
 
-void print_table() {
+void print_table_recipes() {
   Table table({{"recipe"}, {"summary"}});
   for (const RecipeInfo& one : recipe_presets()) {
     if (!one.name.ends_with("-weights")) table.add({one.name, one.summary});
@@ -33,7 +33,7 @@ void print_table() {
       "'anybit recipes NAME' prints a preset as a recipe file; docs/recipes.md explains how to write one.\n");
 }
 
-Result<void> show(const std::string& name, bool json) {
+Result<void> show_recipes(const std::string& name, bool json) {
   for (const RecipeInfo& one : recipe_presets()) {
     if (one.name != name) continue;
     if (json)
@@ -46,24 +46,24 @@ Result<void> show(const std::string& name, bool json) {
   return missing.ok() ? Result<void>() : Result<void>(wrong_call(missing.error()));
 }
 
-struct Options {
+struct RecipesFlags {
   std::string name;
   bool json = false;
 };
 
-std::function<Result<void>()> set_up(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+std::function<Result<void>()> set_up_recipes(CLI::App& app) {
+  auto options = std::make_shared<RecipesFlags>();
   app.add_option("NAME", options->name, "Print this preset as a recipe file");
   app.add_flag("--json", options->json, "Print all presets, or this one, as JSON");
   return [options]() -> Result<void> {
-    if (!options->name.empty()) return show(options->name, options->json);
-    options->json ? print_json() : print_table();
+    if (!options->name.empty()) return show_recipes(options->name, options->json);
+    options->json ? print_json_recipes() : print_table_recipes();
     return {};
   };
 }
 
 }  // namespace
 
-Command recipes_command() { return {"List the preset recipes, or print one", set_up}; }
+Command recipes_command() { return {"List the preset recipes, or print one", set_up_recipes}; }
 
 }  // namespace anybit::cli

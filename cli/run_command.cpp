@@ -26,7 +26,7 @@
 namespace anybit::cli {
 namespace {
 
-struct Options {
+struct RunFlags {
   std::string model, output;
   std::string trace;   // never empty with --profile
   std::string labels;  // a file
@@ -43,7 +43,7 @@ double milliseconds_since(std::chrono::steady_clock::time_point begin) {
 }
 
 // Runs a sample `repeat` times and returns the outputs of the last run.
-Result<std::vector<Value>> execute(const Executor& executor, const Inputs& inputs, const Options& options,
+Result<std::vector<Value>> execute(const Executor& executor, const Inputs& inputs, const RunFlags& options,
                                    RunOutcome& outcome, std::vector<double>& milliseconds) {
   const bool profiled = !options.trace.empty();
   std::vector<Value> last;
@@ -60,7 +60,7 @@ Result<std::vector<Value>> execute(const Executor& executor, const Inputs& input
 }
 
 Result<std::vector<Value>> execute_by_backend(const Executor& executor, const Inputs& inputs,
-                                              const Options& options, DeviceRun& device,
+                                              const RunFlags& options, DeviceRun& device,
                                               std::vector<double>& milliseconds) {
   if (!options.trace.empty())
     return Error{Code::invalid_argument, "a backend reports no times of nodes", {}, "--backend cpu"};
@@ -75,7 +75,7 @@ Result<std::vector<Value>> execute_by_backend(const Executor& executor, const In
   return device.values();
 }
 
-Result<Executor> executor_of(const std::string& path, const Options& options) {
+Result<Executor> executor_of(const std::string& path, const RunFlags& options) {
   auto model = load_model(path, options.load);
   if (!model.ok()) return std::move(model).error();
   auto executor = Executor::make(*model, options.executor);
@@ -85,7 +85,7 @@ Result<Executor> executor_of(const std::string& path, const Options& options) {
 
 // Calibration runs take the samples in order and start over after the last; random inputs differ in every
 // run.
-Result<DeviceRun> device_of(const Executor& executor, const Inputs& first, const Options& options) {
+Result<DeviceRun> device_of(const Executor& executor, const Inputs& first, const RunFlags& options) {
   auto stream = InputStream::open(executor.inputs(), options.inputs);
   if (!stream.ok()) return std::move(stream).error();
   const auto draw = [&](int number) -> Result<Inputs> {
@@ -111,7 +111,7 @@ Result<DeviceRun> device_of(const Executor& executor, const Inputs& first, const
 }
 
 // The on-device flow except the runs. Replaces the executor by that of the quantized model.
-Result<DeviceRun> prepare_device(Executor& executor, const Inputs& first, const Options& options,
+Result<DeviceRun> prepare_device(Executor& executor, const Inputs& first, const RunFlags& options,
                                  RunOutcome& outcome) {
   auto device = device_of(executor, first, options);
   if (!device.ok()) return device;
@@ -143,7 +143,7 @@ SampleOutcome outcome_of(const Inputs& inputs, const std::string& name) {
 // Processes samples one by one, so that only one is in memory.
 struct Runs {
   const Executor& executor;
-  const Options& options;
+  const RunFlags& options;
   std::optional<DeviceRun> backend;
   std::optional<LabelCounter> labels;
   std::optional<OutputFiles> files;
@@ -179,7 +179,7 @@ std::string default_trace(const std::string& model) {
   return std::filesystem::path(model).stem().string() + ".trace.json";
 }
 
-Result<void> check_trace(const Options& options) {
+Result<void> check_trace(const RunFlags& options) {
   std::vector<std::string> others = options.inputs.inputs;
   others.insert(others.end(), {options.model, options.labels});
   auto checked = check_replaces("--trace", options.trace, others);
@@ -200,7 +200,7 @@ Result<void> run_all(Runs& runs, InputStream& stream, std::optional<Inputs> inpu
   return {};
 }
 
-Result<void> run(Options& options) {
+Result<void> run(RunFlags& options) {
   options.executor.fuse = !options.no_fuse;
   const bool nowhere = options.profile && options.trace.empty();
   if (nowhere) options.trace = default_trace(options.model);
@@ -248,8 +248,8 @@ Result<void> run(Options& options) {
   return {};
 }
 
-std::function<Result<void>()> set_up(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+std::function<Result<void>()> set_up_run(CLI::App& app) {
+  auto options = std::make_shared<RunFlags>();
   app.add_option("MODEL", options->model, "The ONNX file")->required();
   add_input_options(app, options->inputs);
   app.add_option(
@@ -279,7 +279,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
 }  // namespace
 
 Command run_command() {
-  return {"Run a model on files or on random values, and show where the time goes", set_up};
+  return {"Run a model on files or on random values, and show where the time goes", set_up_run};
 }
 
 }  // namespace anybit::cli

@@ -23,6 +23,7 @@ list(REMOVE_ITEM cli_sources ${cli_text})
 add_library(anybit_cli_text OBJECT ${cli_text})
 anybit_compile_together(anybit_cli_text)
 add_executable(anybit_cli ${cli_sources} $<TARGET_OBJECTS:anybit_cli_text>)
+anybit_compile_together(anybit_cli)
 foreach(target anybit_cli anybit_cli_text)
   # Compiles as fast as -O0, and the program starts in half the time; higher levels make no difference.
   target_compile_options(${target} PRIVATE ${ANYBIT_WARNINGS} $<$<CONFIG:Release>:-Og>)
