@@ -22,8 +22,8 @@ from onnx import helper
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 from fetch_real_models import models
+from support.measured import run
 
-from bench_quantize import run
 from bench_real import value
 
 # Detection, segmentation, classification, OCR, recurrent and transformer models, each small enough for 30 rounds.
