@@ -15,7 +15,6 @@ import json
 import math
 import os
 import pathlib
-import subprocess
 import sys
 import time
 
