@@ -23,13 +23,13 @@ endif()
 # build time, and these folders hardly affect run time.
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 set(ANYBIT_HOT_FOLDERS formats kernels)
-set(ANYBIT_COLD_FOLDERS portable passes lower quantize codegen api device)
+set(ANYBIT_COLD_FOLDERS portable passes lower refine quantize codegen api device)
 # A hot loop that straddles lines of the CPU's decoded-instruction cache runs up to 1.5 times slower. With this, its speed does not
 # depend on what else the library holds.
 set(ANYBIT_HOT_ALIGNMENT $<$<CONFIG:Release>:-falign-functions=64> $<$<CONFIG:Release>:-falign-loops=32>)
 # Loops over whole weights or tensors.
 set(ANYBIT_HOT_FILES calibrate/second_moment.cpp
-  quantize/bias_correction.cpp quantize/sum_preserving_rounding.cpp quantize/quantize_constant.cpp)
+  refine/bias_correction.cpp refine/sum_preserving_rounding.cpp quantize/quantize_constant.cpp)
 
 # No fused multiply-add unless a kernel uses one explicitly: the same bits on every CPU and compiler.
 add_compile_options(-ffp-contract=off)

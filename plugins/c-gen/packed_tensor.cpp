@@ -49,7 +49,7 @@ constexpr std::string_view kDot =
   return sum + ((parts[0] + parts[4]) + (parts[2] + parts[6])) + ((parts[1] + parts[5]) + (parts[3] + parts[7]));
 })";
 
-struct Sizes {
+struct SizesPackedTensor {
   std::int64_t m, n, k;
 };
 
@@ -67,7 +67,7 @@ struct Matrices {
 };
 
 // B by rows: each row adds to all columns of the result.
-void emit_by_depth(Node& node, const Sizes& s, const Matrices& all) {
+void emit_by_depth(Node& node, const SizesPackedTensor& s, const Matrices& all) {
   const std::string line = node.scratch("float", s.n);
   node.line("for (int32_t i = 0; i < {}; ++i)", s.m);
   node.line("  for (int32_t j = 0; j < {}; ++j) {}[i * {} + j] = {};", s.n, all.y, s.n, all.first);
@@ -81,7 +81,7 @@ void emit_by_depth(Node& node, const Sizes& s, const Matrices& all) {
 }
 
 // B is transposed: each row gives one column of the result.
-void emit_by_column(Node& node, const Sizes& s, const Matrices& all) {
+void emit_by_column(Node& node, const SizesPackedTensor& s, const Matrices& all) {
   need_dot(node);
   const std::string line = node.scratch("float", s.k);
   node.loop("j", s.n);
@@ -120,7 +120,7 @@ bool emit_packed_gemm(Node& node) {
   const auto decode = small ? std::nullopt : node.row_decoder(1);
   if (!small && !decode) return false;
   const bool turned = node.flag("transB");
-  const Sizes s{a.count() / a.dims.back(), b.dims[turned ? 0 : 1], a.dims.back()};
+  const SizesPackedTensor s{a.count() / a.dims.back(), b.dims[turned ? 0 : 1], a.dims.back()};
   const float alpha = node.real("alpha", 1);
   const Computing to = computing(node);
   const Matrices all{computed_input(node, 0), to.y, decode, addend(node),

@@ -9,7 +9,7 @@ namespace {
 constexpr std::int64_t kMost = 4;  // more parts would be slower than 64-bit accumulators
 
 // The lower parts are signed, so that they are small: -2^(bits - 1) … 2^(bits - 1) - 1.
-constexpr std::string_view kSplit =
+constexpr std::string_view kSplitParts =
     R"(ALONE static void split_shorts(int16_t *numbers, int32_t count, int32_t parts, int32_t bits) {
   const int32_t whole = 1 << bits, half = whole / 2;
   for (int32_t p = 1; p < parts; ++p, numbers += count) {
@@ -48,7 +48,7 @@ std::optional<Parts> parts_for(std::int64_t largest, std::int64_t factors) {
 
 void emit_split(Node& node, const Parts& parts, const std::string& numbers, std::int64_t count) {
   if (parts.count == 1) return;
-  node.helper("split_shorts", kSplit);
+  node.helper("split_shorts", kSplitParts);
   node.line("split_shorts({}, {}, {}, {});", numbers, count, parts.count, parts.bits);
 }
 

@@ -74,7 +74,7 @@ ALONE static void real_tile(const float *restrict x, int32_t step, const float *
 #endif
 })";
 
-constexpr std::string_view kPad =
+constexpr std::string_view kPadRealConv =
     R"(ALONE static void pad_reals(const float *restrict x, float *restrict to, int32_t planes, int32_t height, int32_t width,
                             int32_t above, int32_t left, int32_t full_height, int32_t full_width) {
   for (int32_t c = 0; c < planes; ++c) {
@@ -89,7 +89,7 @@ constexpr std::string_view kPad =
 
 // Gathers the inputs of 16 pixels. sizes: channels, kernel height and width, strides of a plane, of a row and
 // of a column of the kernel, and from one pixel to the next.
-constexpr std::string_view kGather =
+constexpr std::string_view kGatherRealConv =
     R"(ALONE static void gather_reals_$C(const float *restrict x, float *restrict to, const int32_t *places,
                                   const int32_t *sizes) {
   const int32_t step = sizes[6];
@@ -115,8 +115,8 @@ std::string gathering(Node& node, const ConvShape& conv, const Cut& cut, const s
   // Chunks that are wider than a row read beyond its end.
   const std::int64_t count = conv.channels * padded.height * padded.width + kTileColumns * v.stride;
   const std::string space = node.scratch("float", count), name = fmt::format("gather_reals_{}", cut.chunk);
-  node.helper("pad_reals", kPad);
-  node.helper(name, filled(kGather, {{"C", fmt::format("{}", cut.chunk)}}));
+  node.helper("pad_reals", kPadRealConv);
+  node.helper(name, filled(kGatherRealConv, {{"C", fmt::format("{}", cut.chunk)}}));
   node.line("pad_reals({} + g * {}, {}, {}, {}, {}, {}, {}, {}, {});", node.x(0),
             conv.channels * conv.inputs_of_plane(), space, conv.channels, h.input, v.input, h.before,
             v.before, padded.height, padded.width);

@@ -82,7 +82,7 @@ std::string all_vector_rows(std::string_view step, std::string_view at, bool all
   return text + fmt::format("  {{\n{}  }}\n", vector_rows(kTileRows, step, at));
 }
 
-constexpr std::string_view kTile =
+constexpr std::string_view kTileTiles =
     R"(ALONE static void $name(const $T *restrict right,$parameter const int16_t *restrict left, int32_t rows, int32_t depth,
     int32_t *restrict sums) {
 #if defined(VECTORS)
@@ -100,11 +100,11 @@ $fast#else
 std::string tile_text(const Node& node, const std::string& name, std::string_view type, bool steps,
                       std::string_view at) {
   const std::string step = steps ? "step" : "32";
-  return filled(kTile, {{"name", name},
-                        {"T", std::string(type)},
-                        {"parameter", steps ? " int32_t step," : ""},
-                        {"fast", all_vector_rows(step, at, node.fast())},
-                        {"step", step}});
+  return filled(kTileTiles, {{"name", name},
+                             {"T", std::string(type)},
+                             {"parameter", steps ? " int32_t step," : ""},
+                             {"fast", all_vector_rows(step, at, node.fast())},
+                             {"step", step}});
 }
 
 // Interleaves two rows into one row of pairs.

@@ -70,7 +70,7 @@ ALONE static void narrow_$S(const $T *restrict from, int8_t *restrict to, int32_
 #endif)";
 
 // Rows of bytes minus the lowest integer. Vectors overlap at the end instead of a scalar tail.
-constexpr std::string_view kPad = R"(#if defined(VNNI)
+constexpr std::string_view kPadVnni = R"(#if defined(VNNI)
 ALONE static void pad_dot4_$S(const $T *restrict x, uint8_t *restrict to, int32_t planes, int32_t height, int32_t width,
     int32_t above, int32_t left, int32_t full_height, int32_t full_width, int32_t fill) {
   for (int32_t i = 0; i < planes * full_height * full_width; ++i) to[i] = (uint8_t)fill;
@@ -119,7 +119,7 @@ INLINE void dot4_lines(uint8_t *to, line a, line b, line c, line d, int32_t coun
 }
 #endif)";
 
-constexpr std::string_view kGather = R"(#if defined(VNNI)
+constexpr std::string_view kGatherVnni = R"(#if defined(VNNI)
 ALONE static void gather_dot4_$C(const uint8_t *restrict x, uint8_t *restrict to, const int32_t *places, int32_t chunks,
     int32_t block, const int32_t *sizes) {
   const int32_t depth = sizes[0], step = sizes[6];
@@ -205,14 +205,14 @@ std::string need_narrow(Node& node, const Value& value) {
 std::string need_pad_dot4(Node& node, const Value& value) {
   need_lines(node);
   std::string name = fmt::format("pad_dot4_{}", short_name(value));
-  node.helper(name, filled(kPad, dot4_names(value)));
+  node.helper(name, filled(kPadVnni, dot4_names(value)));
   return name;
 }
 
 std::string need_gather_dot4(Node& node, std::int64_t chunk) {
   need_lines(node);
   std::string name = fmt::format("gather_dot4_{}", chunk);
-  node.helper(name, filled(kGather, {{"C", fmt::format("{}", chunk)}}));
+  node.helper(name, filled(kGatherVnni, {{"C", fmt::format("{}", chunk)}}));
   return name;
 }
 

@@ -18,7 +18,7 @@
 #include "base/try.hpp"
 #include "quantize/match.hpp"
 #include "quantize/quantize.hpp"
-#include "quantize/table.hpp"
+#include "refine/table.hpp"
 
 namespace anybit {
 

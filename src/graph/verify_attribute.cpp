@@ -12,11 +12,11 @@ namespace {
 using Kind = AttributeKind;
 
 // The kind of each alternative of Attribute::Value.
-constexpr std::array kKinds = {Kind::undefined, Kind::real,           Kind::integer,       Kind::string,
-                               Kind::tensor,    Kind::graph,          Kind::sparse_tensor, Kind::type,
-                               Kind::reals,     Kind::integers,       Kind::strings,       Kind::tensors,
-                               Kind::graphs,    Kind::sparse_tensors, Kind::types};
-static_assert(kKinds.size() == std::variant_size_v<AnyAttributeValue>);
+constexpr std::array kAttributeKinds = {
+    Kind::undefined, Kind::real,          Kind::integer, Kind::string,         Kind::tensor,
+    Kind::graph,     Kind::sparse_tensor, Kind::type,    Kind::reals,          Kind::integers,
+    Kind::strings,   Kind::tensors,       Kind::graphs,  Kind::sparse_tensors, Kind::types};
+static_assert(kAttributeKinds.size() == std::variant_size_v<AnyAttributeValue>);
 
 constexpr std::array<std::string_view, 15> kNames = {
     "undefined", "float",   "int",    "string",        "tensor",         "graph", "floats", "ints",
@@ -98,7 +98,7 @@ Result<void> check_attribute(const Attribute& attribute, const Context& context,
     TRY(std::visit(CheckValue{context, scope, place, depth}, other));
   }
   if (!attribute.reference.empty()) return check_reference(attribute, context, place);
-  const Kind held = kKinds[attribute.value.index()];
+  const Kind held = kAttributeKinds[attribute.value.index()];
   const auto kind = static_cast<Kind>(declared);
   if (held == Kind::undefined) {
     if (may_be_left_out(kind)) return {};

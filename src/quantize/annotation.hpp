@@ -13,7 +13,7 @@
 #include "ops/traits.hpp"
 #include "quantize/match.hpp"
 #include "quantize/reduce_range.hpp"
-#include "quantize/table.hpp"
+#include "refine/table.hpp"
 #include "quantize/target.hpp"
 
 namespace anybit::quantizing {

@@ -10,7 +10,7 @@
 #include "ops/traits.hpp"
 #include "quantize/reduce_range.hpp"
 #include "quantize/spec.hpp"
-#include "quantize/table.hpp"
+#include "refine/table.hpp"
 
 namespace anybit::quantizing {
 

@@ -26,7 +26,7 @@
 #include "quantize/opsets.hpp"
 #include "quantize/plan.hpp"
 #include "quantize/remark_on_speed.hpp"
-#include "quantize/table.hpp"
+#include "refine/table.hpp"
 
 namespace anybit::quantizing {
 namespace {

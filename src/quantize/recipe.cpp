@@ -6,8 +6,8 @@
 #include "base/nearest.hpp"
 #include "base/try.hpp"
 #include "quantize/recipe_foreign.hpp"
-#include "quantize/table.hpp"
 #include "quantize/yaml_place.hpp"
+#include "refine/table.hpp"
 
 namespace anybit::quantizing {
 namespace {

@@ -9,11 +9,11 @@
 namespace anybit::quantizing {
 namespace {
 
-constexpr std::int64_t kChunk = 1 << 16;  // approximate values per chunk of a thread
-constexpr int kBound = 128;               // of |w0 + w1|
+constexpr std::int64_t kOutputsAtOnce = 1 << 16;  // approximate values per chunk of a thread
+constexpr int kBound = 128;                       // of |w0 + w1|
 
 std::int64_t chunk_of(const ReductionOrder& order) {
-  return std::max<std::int64_t>(1, kChunk / std::max<std::int64_t>(1, order.length()));
+  return std::max<std::int64_t>(1, kOutputsAtOnce / std::max<std::int64_t>(1, order.length()));
 }
 
 // Calls see(output, at, other, count): pairs of `count` contiguous outputs begin at `at` and `other`. A last

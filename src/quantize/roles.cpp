@@ -24,9 +24,9 @@ class Origins {
   std::unordered_map<std::string, std::string> known_;
 };
 
-class Reader {
+class RoleReader {
  public:
-  Reader(const Scope& scope, const Origins& origins, const Node& node, const ops::Descriptor& descriptor)
+  RoleReader(const Scope& scope, const Origins& origins, const Node& node, const ops::Descriptor& descriptor)
       : scope_(scope), origins_(origins), node_(node), traits_(descriptor.traits), descriptor_(descriptor) {}
 
   Part read(const Scheme& scheme, std::string& reason) {
@@ -149,7 +149,7 @@ std::vector<Part> parts_of(const Scope& scope, Matcher& matcher, GraphNotes& not
       parts.emplace_back();
       continue;
     }
-    Part part = Reader(scope, origins, node, *descriptor).read(note.scheme, note.reason);
+    Part part = RoleReader(scope, origins, node, *descriptor).read(note.scheme, note.reason);
     const bool small_weights = !part.weights.empty() && !note.scheme.weight->is_float();
     part.held = !small_weights && matcher.holds_in_float(subject);
     if (part.held && part.kind != Part::Kind::left) {

@@ -10,6 +10,7 @@
 #include "formats/use.hpp"
 #include "graph/element_type.hpp"
 #include "lower/parameters.hpp"
+#include "refine/table.hpp"
 
 namespace anybit::quantizing {
 
@@ -60,13 +61,6 @@ struct Spec {
   // The range of quantized values within that type.
   graph::IntegerRange integers() const;
   friend bool operator==(const Spec&, const Spec&) = default;
-};
-
-// A refinement with all of its parameters: a row of table.hpp, by name.
-struct Refinement {
-  std::string name;
-  formats::Values parameters = {};
-  friend bool operator==(const Refinement&, const Refinement&) = default;
 };
 
 // Parts that a rule does not set are inherited from less specific rules.

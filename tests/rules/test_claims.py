@@ -73,7 +73,7 @@ def test_named_commands_exist(path):
 def test_only_the_pool_and_bias_correction_start_threads():
     starts = {path for path in tracked(".cpp", ".hpp") if path.startswith("src/")
               and re.search(r"std::(jthread|thread|async)\b|pthread_create\(", text_of(path))}
-    assert starts == {"src/base/thread_pool.cpp", "src/quantize/bias_correction.cpp"}
+    assert starts == {"src/base/thread_pool.cpp", "src/refine/bias_correction.cpp"}
 
 
 def test_no_multiplication_and_addition_are_contracted():

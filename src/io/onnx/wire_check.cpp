@@ -22,7 +22,7 @@ enum WireType : std::uint32_t {
 };
 
 // Protobuf keeps sizes in an int, minus a few bytes of slack.
-constexpr std::size_t kLargestMessage = std::numeric_limits<std::int32_t>::max() - 64;
+constexpr std::size_t kLargestBytes = std::numeric_limits<std::int32_t>::max() - 64;
 constexpr std::uint32_t kTensorSegment = 3;
 constexpr std::size_t kUsualDepth = 16;
 
@@ -286,7 +286,7 @@ class Walker {
 
 Result<void> check_wire(std::span<const std::byte> bytes, const Limits& limits) {
   if (bytes.empty()) return error_at(Code::malformed, "byte 0", "the file is empty");
-  if (bytes.size() > kLargestMessage) {
+  if (bytes.size() > kLargestBytes) {
     return error_at(Code::malformed, "byte 0",
                     fmt::format("{} bytes, but no ONNX file can be larger than 2 GB", bytes.size()),
                     "keep the weights in external data");

@@ -7,7 +7,7 @@
 #include "formats/parameters.hpp"
 #include "quantize/plan.hpp"
 #include "quantize/recipe.hpp"
-#include "quantize/table.hpp"
+#include "refine/table.hpp"
 #include "unit/ops/graphs.hpp"
 
 namespace anybit::quantizing {

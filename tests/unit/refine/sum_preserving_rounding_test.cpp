@@ -1,4 +1,4 @@
-#include "quantize/sum_preserving_rounding.hpp"
+#include "refine/sum_preserving_rounding.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -12,14 +12,18 @@
 #include "base/thread_pool.hpp"
 #include "formats/table.hpp"
 #include "graph/model.hpp"
-#include "quantize/chosen_samples.hpp"
-#include "quantize/rounding.hpp"
-#include "quantize/spec.hpp"
+#include "refine/chosen_samples.hpp"
+#include "refine/rounding.hpp"
 #include "runtime/executor.hpp"
 
 namespace anybit::quantizing {
 
-struct Annotation;
+// A refinement with all of its parameters: a row of table.hpp, by name.
+struct Refinement {
+  std::string name;
+  formats::Values parameters = {};
+  friend bool operator==(const Refinement&, const Refinement&) = default;
+};
 
 // The arguments of a refinement of the whole model.
 struct Refining {

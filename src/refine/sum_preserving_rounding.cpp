@@ -1,11 +1,11 @@
-#include "quantize/sum_preserving_rounding.hpp"
+#include "refine/sum_preserving_rounding.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <vector>
 
-#include "quantize/table.hpp"
+#include "refine/table.hpp"
 
 namespace anybit::quantizing {
 namespace {

@@ -1,6 +1,6 @@
-#include "quantize/rounding.hpp"
+#include "refine/rounding.hpp"
 
-#include "quantize/table.hpp"
+#include "refine/table.hpp"
 
 namespace anybit::quantizing {
 

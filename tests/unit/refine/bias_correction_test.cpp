@@ -1,4 +1,4 @@
-#include "quantize/bias_correction.hpp"
+#include "refine/bias_correction.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <random>
 
-#include "quantize/shift_bias.hpp"
+#include "refine/shift_bias.hpp"
 #include "unit/ops/graphs.hpp"
 
 namespace anybit::quantizing {

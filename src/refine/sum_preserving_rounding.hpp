@@ -4,7 +4,7 @@
 // whereas single errors mostly cancel.
 #pragma once
 
-#include "quantize/rounding.hpp"
+#include "refine/rounding.hpp"
 
 namespace anybit::quantizing {
 

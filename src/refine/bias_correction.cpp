@@ -1,4 +1,4 @@
-#include "quantize/bias_correction.hpp"
+#include "refine/bias_correction.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -18,8 +18,8 @@
 #include "graph/node.hpp"
 #include "graph/quantization.hpp"
 #include "ops/create/random_stream.hpp"
-#include "quantize/shift_bias.hpp"
-#include "quantize/table.hpp"
+#include "refine/shift_bias.hpp"
+#include "refine/table.hpp"
 
 namespace anybit::quantizing {
 namespace {

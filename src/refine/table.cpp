@@ -1,4 +1,4 @@
-#include "quantize/table.hpp"
+#include "refine/table.hpp"
 
 #include <algorithm>
 

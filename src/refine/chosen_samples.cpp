@@ -1,4 +1,4 @@
-#include "quantize/chosen_samples.hpp"
+#include "refine/chosen_samples.hpp"
 
 #include <algorithm>
 #include <cstring>

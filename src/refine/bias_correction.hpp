@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "graph/model.hpp"
-#include "quantize/chosen_samples.hpp"
+#include "refine/chosen_samples.hpp"
 #include "runtime/executor.hpp"
 
 namespace anybit::quantizing {

@@ -1,4 +1,4 @@
-#include "quantize/shift_bias.hpp"
+#include "refine/shift_bias.hpp"
 
 #include <algorithm>
 #include <cmath>
