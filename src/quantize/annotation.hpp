@@ -13,8 +13,8 @@
 #include "ops/traits.hpp"
 #include "quantize/match.hpp"
 #include "quantize/reduce_range.hpp"
-#include "refine/table.hpp"
 #include "quantize/target.hpp"
+#include "refine/table.hpp"
 
 namespace anybit::quantizing {
 
