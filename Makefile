@@ -41,6 +41,7 @@ docs:  ## Bring the generated parts of docs/ up to date
 	@cmake --build --preset release -j $(JOBS) --target executor_library c-gen codegen_library
 	@.venv/bin/python tests/support/backend.py --write
 	@.venv/bin/python tests/support/node_cases.py --write
+	@ANYBIT_BUILD=build/release .venv/bin/python tests/support/promises.py --write
 
 reference:  ## Build the API reference of C, C++ and Python: build/reference/index.html
 	@scripts/setup build test python
