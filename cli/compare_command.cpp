@@ -14,6 +14,7 @@
 #include "report_file.hpp"
 #include "sample_options.hpp"
 #include "text_file.hpp"
+#include "verdict_text.hpp"
 
 namespace anybit::cli {
 namespace {
@@ -88,8 +89,12 @@ Result<void> run(const CompareFlags& options) {
   if (!options.report.empty()) {
     if (auto written = report(*reference, *other, *result, files, options); !written.ok()) return written;
   }
-  fmt::print("{}",
-             options.json ? comparison_json(*result, files) : comparison_text(*result, files, options.rows));
+  if (options.json) {
+    fmt::print("{}", comparison_json(*result, files, options.samples));
+    return {};
+  }
+  fmt::print("{}\n{}", comparison_text(*result, files, options.rows),
+             verdict_text(result->verdict, {options.reference, options.other, options.samples}));
   return {};
 }
 

@@ -9,6 +9,7 @@
 #include "anybit/report.hpp"
 #include "table.hpp"
 #include "terminal.hpp"
+#include "verdict_text.hpp"
 
 namespace anybit::cli {
 namespace {
@@ -92,8 +93,10 @@ std::string comparison_text(const Comparison& comparison, const ComparedFiles& f
   return text + "\nLayers with the lowest SQNR\n" + differences(sorted, rows).text();
 }
 
-std::string comparison_json(const Comparison& comparison, const ComparedFiles& files) {
+std::string comparison_json(const Comparison& comparison, const ComparedFiles& files,
+                            const SampleArguments& data) {
   Json json;
+  json["verdict"] = verdict_json(comparison.verdict, {files.reference, files.other, data});
   json["reference"] = {{"file", files.reference}, {"bytes", files.reference_bytes}};
   json["other"] = {{"file", files.other}, {"bytes", files.other_bytes}};
   json["samples"] = comparison.samples;

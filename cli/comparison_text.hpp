@@ -5,6 +5,7 @@
 #include <string>
 
 #include "anybit/compare.hpp"
+#include "sample_options.hpp"
 
 namespace anybit::cli {
 
@@ -18,6 +19,8 @@ ComparedFiles compared_files(const std::string& reference, const std::string& ot
 
 // `rows`: how many layers to show, lowest SQNR first.
 std::string comparison_text(const Comparison& comparison, const ComparedFiles& files, std::int64_t rows);
-std::string comparison_json(const Comparison& comparison, const ComparedFiles& files);
+// `data`: what the models were compared on.
+std::string comparison_json(const Comparison& comparison, const ComparedFiles& files,
+                            const SampleArguments& data);
 
 }  // namespace anybit::cli

@@ -9,6 +9,7 @@
 #include "anybit/report.hpp"
 #include "table.hpp"
 #include "terminal.hpp"
+#include "verdict_text.hpp"
 
 namespace anybit::cli {
 namespace {
@@ -119,8 +120,9 @@ std::string quantization_text(const QuantizationReport& report, const std::strin
 }
 
 std::string quantization_json(const QuantizationReport& report, const Comparison* comparison,
-                              const ComparedFiles& files) {
+                              const ComparedFiles& files, const SampleArguments& data, bool verdict_only) {
   Json json;
+  if (comparison) json["verdict"] = verdict_json(comparison->verdict, {files.reference, files.other, data});
   json["recipe"] = report.recipe;
   json["samples"] = report.samples;
   json["weight_bytes"] = {{"before", report.weight_bytes_before}, {"after", report.weight_bytes_after}};
@@ -170,7 +172,8 @@ std::string quantization_json(const QuantizationReport& report, const Comparison
     add_json_aliases(row);
     json["weights"].push_back(std::move(row));
   }
-  if (comparison) json["comparison"] = Json::parse(comparison_json(*comparison, files));
+  if (comparison && !verdict_only)
+    json["comparison"] = Json::parse(comparison_json(*comparison, files, data));
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -20,6 +20,7 @@
 #include "sample_options.hpp"
 #include "terminal.hpp"
 #include "text_file.hpp"
+#include "verdict_text.hpp"
 
 namespace anybit::cli {
 namespace {
@@ -219,19 +220,34 @@ Result<Quantization> quantized(const Model& model, const Recipe& recipe, const Q
   return quantize(model, recipe, &*samples, settings);
 }
 
-// Compares the quantized model with the original on the calibration data.
+// A verdict needs few samples: a model that is broken is so on most of them.
+constexpr std::int64_t kVerdictSamples = 8;
+
+// Compares the quantized model with the original on the calibration data: outputs of the first samples for a
+// verdict, or everything with --evaluate, --labels or --report.
 Result<Comparison> evaluated(const Model& before, const Model& after, std::vector<std::int64_t> labels,
-                             const QuantizeFlags& options) {
+                             const QuantizeFlags& options, bool everything) {
   CompareOptions settings;
+  settings.layers = everything;
   settings.threads = options.executor.threads;
   settings.max_memory = options.executor.max_memory;
   settings.labels = std::move(labels);
   settings.spare_labels = options.samples.options.limit > 0;
-  auto samples = open_samples(before, options.samples);
+  SampleArguments from = options.samples;
+  if (!everything && (from.options.limit == 0 || from.options.limit > kVerdictSamples))
+    from.options.limit = kVerdictSamples;
+  auto samples = open_samples(before, from);
   if (!samples.ok()) return std::move(samples).error();
   Progress progress("evaluating", "samples", samples->count());
   settings.progress = [&](std::int64_t done) { progress.show(done); };
   return compare(before, after, *samples, settings);
+}
+
+// A verdict that nobody asked for is no reason to fail.
+Comparison uncompared(const Error& error) {
+  Comparison comparison;
+  comparison.verdict.reason = error.text();
+  return comparison;
 }
 
 ReportInput::File reported(const Model& model, const std::string& path, std::int64_t bytes,
@@ -271,13 +287,14 @@ Result<void> run(QuantizeFlags& options) {
   auto saved = result->model.save(options.output);
   if (!saved.ok()) return in_file(std::move(saved).error(), options.output);
   std::optional<Comparison> comparison;
-  const bool shown = !options.report.empty() && !options.samples.paths.empty();
-  if (options.evaluate || !options.labels.empty() || shown) {
-    auto compared = evaluated(*model, result->model, *std::move(labels), options);
-    if (!compared.ok()) {  // the model is written: print its summary all the same
+  const bool everything = options.evaluate || !options.labels.empty() || !options.report.empty();
+  if (!options.samples.paths.empty()) {
+    auto compared = evaluated(*model, result->model, *std::move(labels), options, everything);
+    if (!compared.ok() && everything) {  // the model is written: print its summary all the same
       if (!options.json) fmt::print("{}", quantization_text(result->report, options.output, options.verbose));
       return std::move(compared).error().within("the model is written, but not compared");
     }
+    if (!compared.ok()) compared = uncompared(compared.error());
     comparison = std::move(compared).value();
   }
   const ComparedFiles files = compared_files(options.model, options.output);
@@ -291,11 +308,14 @@ Result<void> run(QuantizeFlags& options) {
     if (auto written = write_report(options.report, input); !written.ok()) return written;
   }
   if (options.json) {
-    fmt::print("{}", quantization_json(result->report, comparison ? &*comparison : nullptr, files));
+    fmt::print("{}", quantization_json(result->report, comparison ? &*comparison : nullptr, files,
+                                       options.samples, !everything));
     return {};
   }
   fmt::print("{}", quantization_text(result->report, options.output, options.verbose));
-  if (comparison) fmt::print("\n{}", comparison_text(*comparison, files, 10));
+  if (comparison && everything) fmt::print("\n{}", comparison_text(*comparison, files, 10));
+  if (comparison)
+    fmt::print("\n{}", verdict_text(comparison->verdict, {options.model, options.output, options.samples}));
   if (!options.report.empty()) fmt::print("\nReport  {}\n", options.report);
   return {};
 }

@@ -28,6 +28,7 @@
 #include "anybit/model.hpp"
 #include "anybit/result.hpp"
 #include "anybit/samples.hpp"
+#include "anybit/verdict.hpp"
 
 namespace anybit {
 
@@ -49,11 +50,12 @@ struct Difference {
 /// The result of compare().
 struct Comparison {
   std::int64_t samples = 0;
+  Verdict verdict;                   ///< is `other` still good
   std::vector<Difference> outputs;   ///< model outputs, in the order of the reference
   std::vector<Difference> layers;    ///< activations that both models have, in execution order
   std::vector<std::string> remarks;  ///< what could not be compared, and why
-  /// If the first output is a row of scores per sample: the number of rows, and of those where both models
-  /// have the same largest score.
+  /// If the first output has rows of class scores along its last axis: the number of rows, and of those where
+  /// both models have the same largest score. 0 for outputs that do not behave like class scores.
   std::int64_t rows = 0, agreed = 0;
   /// With labels: the number of labelled rows, and of correct top-1 and top-5 predictions of each model.
   std::int64_t labelled = 0;

@@ -6,7 +6,7 @@
 True
 """
 
-from ._anybit import Difference, Generator, Inspection, Port, TensorRange
+from ._anybit import Difference, Generator, Inspection, OutputPart, PartVerdict, Port, TensorRange, Verdict
 from ._calibrate import Ranges, calibrate, collectors, observers
 from ._codegen import codegen, generators
 from ._compare import Comparison, compare
@@ -23,8 +23,8 @@ from .errors import (Cancelled, DataLost, Error, InvalidArgument, InvalidData, I
 __all__ = [
     "Cancelled", "Comparison", "DataLost", "Difference", "Encoded", "Error", "Format", "Generator", "Inspection",
     "InvalidArgument", "InvalidData", "InvalidModel", "InvalidState", "Io", "LimitExceeded", "Malformed", "Model",
-    "NodeTime", "NotFound", "OutOfMemory", "Packed", "Port", "Preset", "QuantizationConfig", "Quantizer", "Ranges",
-    "Refinement", "Report", "Session", "Target", "TensorRange", "UnsafePath", "Unsupported", "__version__", "build_facts", "calibrate",
+    "NodeTime", "NotFound", "OutOfMemory", "OutputPart", "Packed", "PartVerdict", "Port", "Preset", "QuantizationConfig", "Quantizer", "Ranges",
+    "Refinement", "Report", "Session", "Target", "TensorRange", "UnsafePath", "Unsupported", "Verdict", "__version__", "build_facts", "calibrate",
     "codegen", "collectors", "compare", "formats", "generators", "get_symmetric_a16w8_quantization_config",
     "get_symmetric_quantization_config", "load", "observers", "presets", "quantize", "refinements", "targets",
 ]

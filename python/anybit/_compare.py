@@ -18,8 +18,9 @@ _BAR, _GAP, _NAME, _WIDTH = 16, 4, 260, 640  # of the chart, in pixels
 
 
 class Comparison(NeverChanges):
-    """The error of a model against its reference: SQNR of outputs and layers, agreement, and accuracy if there are labels.
+    """The error of a model against its reference: the verdict, SQNR of outputs and layers, agreement, and accuracy if there are labels.
 
+    ``verdict`` has ``level`` ("ok", "degraded", "broken", "unknown"), ``reason``, ``recipe`` (the preset to try next) and ``parts``.
     ``outputs`` and ``layers`` have ``name``, ``op``, ``count``, ``sqnr`` in dB (alias ``signal_to_noise``), ``cosine``,
     ``largest_error`` and ``largest_value``.
 
@@ -29,6 +30,10 @@ class Comparison(NeverChanges):
     (True, True)
     >>> result.worst(1)[0].sqnr > 20
     True
+    >>> result.verdict.level
+    'ok'
+    >>> anybit.compare(digits, anybit.quantize(digits, "ternary"), images).verdict.recipe
+    'int8'
     """
 
     @checked
@@ -36,6 +41,7 @@ class Comparison(NeverChanges):
         self._facts = facts
         self._models = reference, other
         self.samples: int = facts.samples
+        self.verdict: _anybit.Verdict = facts.verdict
         self.outputs: list[_anybit.Difference] = facts.outputs
         self.layers: list[_anybit.Difference] = facts.layers
         self.remarks: list[str] = facts.remarks  # what could not be compared, and why
@@ -121,11 +127,11 @@ class Comparison(NeverChanges):
 
     def __repr__(self) -> str:
         head = ("value", "operator", "SQNR dB", "cosine", "largest error")
-        return f"Comparison: {self._summary()}\n" + columns([head, *self._rows(self.outputs), *self._rows(self.worst(5))])
+        return f"Comparison: {self.verdict!r}\n{self._summary()}\n" + columns([head, *self._rows(self.outputs), *self._rows(self.worst(5))])
 
     def _repr_html_(self) -> str:
         head = ("output", "operator", "SQNR dB", "cosine", "largest error")
-        return page("Comparison", self._summary(), table(head, self._rows(self.outputs)), self.plot(20).svg)
+        return page("Comparison", f"{self.verdict!r}. {self._summary()}", table(head, self._rows(self.outputs)), self.plot(20).svg)
 
 
 @checked

@@ -41,8 +41,43 @@ void add_comparison(nb::module_& module) {
       .def_ro("largest_value", &Difference::largest_value)
       .def("__repr__",
            [](const Difference& one) { return shown(one.name + ": " + std::to_string(one.sqnr) + " dB"); });
+  nb::class_<OutputPart>(module, "OutputPart", "Channels of an output with one scale and one kind of values.")
+      .def_ro("output", &OutputPart::output)
+      .def_ro("kind", &OutputPart::kind, "\"classes\", \"probabilities\" or \"values\".")
+      .def_ro("axis", &OutputPart::axis, "Axis of the channels or classes; -1: none.")
+      .def_ro("first", &OutputPart::first, "The first channel.")
+      .def_ro("last", &OutputPart::last, "The last channel; below `first`: the part is the whole output.")
+      .def_ro("count", &OutputPart::count)
+      .def_ro("sqnr", &OutputPart::sqnr)
+      .def_ro("cosine", &OutputPart::cosine)
+      .def_ro("rows", &OutputPart::rows, "Rows of classes.")
+      .def_ro("agreed", &OutputPart::agreed, "Rows where both models choose the same class.")
+      .def_ro("threshold", &OutputPart::threshold, "Of decisions on probabilities.")
+      .def_ro("before", &OutputPart::before, "Values above it in the reference.")
+      .def_ro("after", &OutputPart::after, "Values above it in the other model.")
+      .def_ro("both", &OutputPart::both, "Values above it in both.");
+  nb::class_<PartVerdict>(module, "PartVerdict", "The verdict on a part of an output.")
+      .def_ro("part", &PartVerdict::part)
+      .def_prop_ro("level", [](const PartVerdict& one) { return to_string(one.level); })
+      .def_ro("reason", &PartVerdict::reason)
+      .def("__repr__",
+           [](const PartVerdict& one) { return shown(to_string(one.level) + ": " + one.reason); });
+  nb::class_<Verdict>(module, "Verdict",
+                      "Is a model as good as its reference, which part is not, and what to try.")
+      .def_prop_ro(
+          "level", [](const Verdict& one) { return to_string(one.level); },
+          "\"ok\", \"degraded\", \"broken\" or \"unknown\".")
+      .def_ro("reason", &Verdict::reason)
+      .def_ro("recipe", &Verdict::recipe,
+              "The preset to try next; empty if the model is ok, or if none is wider.")
+      .def_ro("parts", &Verdict::parts, "The verdicts on parts of outputs, worst first.")
+      .def("__repr__", [](const Verdict& one) {
+        return shown(to_string(one.level) + ": " + one.reason +
+                     (one.recipe.empty() ? "" : "; try the recipe \"" + one.recipe + "\""));
+      });
   nb::class_<Comparison>(module, "Comparison")
       .def_ro("samples", &Comparison::samples)
+      .def_ro("verdict", &Comparison::verdict)
       .def_ro("outputs", &Comparison::outputs)
       .def_ro("layers", &Comparison::layers)
       .def_ro("remarks", &Comparison::remarks)

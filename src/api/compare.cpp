@@ -3,14 +3,16 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "api/difference.hpp"
 #include "api/executor_options.hpp"
 #include "api/model_access.hpp"
-#include "api/row_scores.hpp"
 #include "api/value.hpp"
+#include "api/verdict.hpp"
 #include "base/error.hpp"
 #include "base/guard.hpp"
 #include "base/try.hpp"
+#include "evaluate/difference.hpp"
+#include "evaluate/output_parts.hpp"
+#include "evaluate/row_scores.hpp"
 #include "graph/index.hpp"
 #include "ops/create/random_stream.hpp"
 #include "ops/layout.hpp"
@@ -19,6 +21,9 @@
 namespace anybit {
 namespace {
 
+using evaluate::best_of;
+using evaluate::DifferenceSums;
+using evaluate::is_among;
 using ops::Array;
 using ops::Datum;
 
@@ -136,7 +141,7 @@ class Scores {
     const std::size_t row = seen_++;
     if (labels_.empty()) return {};
     if (row >= labels_.size()) return {};  // reported at the end, when all rows are counted
-    const std::size_t label = TRY(label_of(labels_, row, ours.size()));
+    const std::size_t label = TRY(evaluate::label_of(labels_, row, ours.size()));
     ++into_.labelled;
     into_.reference_top1 += best_of(ours) == label ? 1 : 0;
     into_.other_top1 += best_of(theirs) == label ? 1 : 0;
@@ -160,6 +165,7 @@ class Run {
       : options_(options),
         ours_(executor_options(reference, options.threads, options.max_memory)),
         theirs_(executor_options(other, options.threads, options.max_memory)),
+        second_model_(other),
         reference_(borrowed(reference)),
         other_(borrowed(other)),
         scores_(options.labels, result_) {}
@@ -178,8 +184,9 @@ class Run {
     if (result_.samples == 0)
       return invalid_argument("there are no samples", "--data PATH with at least one");
     const bool spare = options_.spare_labels && std::ssize(options_.labels) > scores_.seen();
-    if (!options_.labels.empty() && !spare) TRY(check_count(options_.labels, scores_.seen()));
+    if (!options_.labels.empty() && !spare) TRY(evaluate::check_count(options_.labels, scores_.seen()));
     fill();
+    result_.verdict = TRY(verdict_of(result_, found_, second_model_));
     return std::move(result_);
   }
 
@@ -212,6 +219,7 @@ class Run {
       return invalid_argument(fmt::format("the models have {} and {} outputs", first_->outputs().size(),
                                           second_->outputs().size()));
     outputs_.resize(first_->outputs().size());
+    parts_.resize(first_->outputs().size());
     reasons_.resize(first_->outputs().size());
     return {};
   }
@@ -242,6 +250,7 @@ class Run {
       for (DifferenceSums& one : outputs_) one.skip();
       return ours.empty() ? Result<void>() : scores_.add(ours[0], nullptr);
     }
+    if (!ours.empty() && ours[0].is_array()) rank_ = static_cast<std::int64_t>(ours[0].array.rank());
     for (std::size_t i = 0; i < ours.size(); ++i) TRY(add_output(i, ours[i], (*theirs)[i]));
     return ours.empty() ? Result<void>() : scores_.add(ours[0], &(*theirs)[0]);
   }
@@ -260,6 +269,7 @@ class Run {
                              b = TRY(floats(other, second_->memory()));
     if (a.size() == b.size()) {
       outputs_[i].add(a, b);
+      if (!a.empty()) parts_[i].add(reference.array.dims(), a, b);
       return {};
     }
     outputs_[i].skip();
@@ -272,8 +282,10 @@ class Run {
   void fill() {
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
       outputs_[i].fill(result_.outputs.emplace_back());
-      result_.outputs.back().name = first_->outputs()[i].name;
+      const std::string& name = result_.outputs.back().name = first_->outputs()[i].name;
+      std::ranges::move(parts_[i].parts(name), std::back_inserter(found_));
     }
+    forget_rows();
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       Difference difference;
       difference.name = layers_[i].name;
@@ -282,6 +294,16 @@ class Run {
       if (difference.count > 0) result_.layers.push_back(std::move(difference));
     }
     remark();
+  }
+
+  // Without labels, agreement of the first output counts only if it has rows of class scores along its last
+  // axis.
+  void forget_rows() {
+    const auto classes = [&](const OutputPart& part) {
+      return part.kind == "classes" && part.output == result_.outputs[0].name && part.axis + 1 == rank_;
+    };
+    if (!options_.labels.empty() || std::ranges::any_of(found_, classes)) return;
+    result_.rows = result_.agreed = 0;
   }
 
   void remark() {
@@ -307,6 +329,7 @@ class Run {
 
   const CompareOptions& options_;
   const runtime::ExecutorOptions ours_, theirs_;
+  const Model& second_model_;
   std::shared_ptr<const graph::Model> reference_, other_;
   Comparison result_;
   Scores scores_;
@@ -315,6 +338,9 @@ class Run {
   Keeper keeper_;
   Comparer comparer_;
   std::vector<DifferenceSums> sums_, outputs_;
+  std::vector<evaluate::OutputParts> parts_;  // of each output
+  std::vector<OutputPart> found_;
+  std::int64_t rank_ = 0;             // of the first output
   std::vector<std::string> reasons_;  // why samples of an output are not compared; empty if all are
   std::int64_t failed_ = 0;           // samples that the second model cannot run
   std::string failure_;               // the first of them

@@ -249,7 +249,10 @@ Result<std::string> report_json(const ReportInput& input) noexcept {
     if (input.quantization) add_quantization(*input.quantization, json);
     // A model that was quantized before is not changed, and the report has no quantization data of its nodes.
     if (!input.quantization || input.quantization->nodes.empty()) TRY(add_model(input, json));
-    if (input.comparison) json["comparison"] = json_of(*input.comparison);
+    if (input.comparison) {
+      json["verdict"] = Json::parse(to_json(input.comparison->verdict));
+      json["comparison"] = json_of(*input.comparison);
+    }
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
   });
 }

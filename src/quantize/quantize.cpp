@@ -299,7 +299,7 @@ class Quantizer {
         watched(annotation, settings_.histograms && !settings_.known);
     if (names.empty()) {
       if ((next_ || settings_.known) && !needs_samples())
-        report_.remarks.push_back(fmt::format("recipe '{}' needs no {}: they are not used", recipe_.name,
+        report_.remarks.push_back(fmt::format("recipe '{}' needs no {}: calibration does not use them", recipe_.name,
                                               settings_.known ? "ranges" : "samples"));
       return std::vector<calibrate::Statistics>();
     }

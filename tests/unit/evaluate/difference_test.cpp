@@ -1,4 +1,4 @@
-#include "api/difference.hpp"
+#include "evaluate/difference.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-namespace anybit {
+namespace anybit::evaluate {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -40,4 +40,4 @@ TEST(Difference, EqualInfinitiesAreNoDifference) {
 }
 
 }  // namespace
-}  // namespace anybit
+}  // namespace anybit::evaluate

@@ -1,10 +1,10 @@
-#include "api/difference.hpp"
+#include "evaluate/difference.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-namespace anybit {
+namespace anybit::evaluate {
 
 void DifferenceSums::add(std::span<const float> reference, std::span<const float> other) {
   for (std::size_t i = 0; i < reference.size(); ++i) {
@@ -26,6 +26,18 @@ void DifferenceSums::add(std::span<const float> reference, std::span<const float
   count_ += static_cast<std::int64_t>(reference.size());
 }
 
+void DifferenceSums::add(const DifferenceSums& other) {
+  count_ += other.count_;
+  skipped_ += other.skipped_;
+  reference_ += other.reference_;
+  other_ += other.other_;
+  product_ += other.product_;
+  noise_ += other.noise_;
+  largest_error_ = std::max(largest_error_, other.largest_error_);
+  largest_value_ = std::max(largest_value_, other.largest_value_);
+  broken_ = broken_ || other.broken_;
+}
+
 void DifferenceSums::fill(Difference& difference) const {
   constexpr double kSame = 200;  // dB
   difference.count = count_;
@@ -43,4 +55,4 @@ void DifferenceSums::fill(Difference& difference) const {
   difference.largest_value = largest_value_;
 }
 
-}  // namespace anybit
+}  // namespace anybit::evaluate

@@ -7,12 +7,14 @@
 
 #include "anybit/compare.hpp"
 
-namespace anybit {
+namespace anybit::evaluate {
 
 class DifferenceSums {
  public:
   // Both spans have the same length.
   void add(std::span<const float> reference, std::span<const float> other);
+  // Adds the sums of other values.
+  void add(const DifferenceSums& other);
   // Counts a sample that cannot be compared.
   void skip() { ++skipped_; }
   std::int64_t skipped() const { return skipped_; }
@@ -25,4 +27,4 @@ class DifferenceSums {
   bool broken_ = false;  // a NaN or infinity in only one of them
 };
 
-}  // namespace anybit
+}  // namespace anybit::evaluate

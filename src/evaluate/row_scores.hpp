@@ -7,7 +7,7 @@
 
 #include "anybit/result.hpp"
 
-namespace anybit {
+namespace anybit::evaluate {
 
 // The index of the largest score.
 std::size_t best_of(std::span<const float> row);
@@ -18,4 +18,4 @@ Result<void> check_count(const std::vector<std::int64_t>& labels, std::int64_t r
 // The label of a row; an error if it is not one of the classes.
 Result<std::size_t> label_of(const std::vector<std::int64_t>& labels, std::size_t row, std::size_t classes);
 
-}  // namespace anybit
+}  // namespace anybit::evaluate

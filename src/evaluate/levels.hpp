@@ -1,0 +1,19 @@
+// When is a part of an output ok, degraded or broken? The thresholds of docs/verdict.md, fixed before any
+// model was measured with them.
+#pragma once
+
+#include <string>
+
+#include "anybit/compare.hpp"
+
+namespace anybit::evaluate {
+
+Level level_of(const OutputPart& part);
+// With labels: by the points of top-1 accuracy that are lost.
+Level level_of_labels(const Comparison& comparison);
+
+// "output0, channels 4-83 (scores): 1.4 dB, keeps 0 of 31 values above 0.25".
+std::string reason_of(const OutputPart& part);
+std::string reason_of_labels(const Comparison& comparison);
+
+}  // namespace anybit::evaluate
