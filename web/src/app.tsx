@@ -9,6 +9,7 @@ import { Runs, runName } from "./runs";
 import { Search } from "./search";
 import { Tensors } from "./tensors";
 import { Tiles } from "./tiles";
+import { VerdictBanner } from "./verdict_banner";
 
 const TABS = ["graph", "layers", "tensors", "left", "runs"] as const;
 type Tab = (typeof TABS)[number];
@@ -160,6 +161,7 @@ export function App({ report }: { report: Report }) {
           {theme === "dark" ? "☀" : "☾"}
         </button>
       </header>
+      <VerdictBanner report={report} />
       <Tiles report={report} />
       {(report.data.remarks ?? []).length > 0 && (
         <details class="remarks">

@@ -83,6 +83,29 @@ export interface Comparison {
   layers: Difference[];
 }
 
+export type Level = "ok" | "degraded" | "broken" | "unknown";
+
+export interface PartVerdict {
+  output: string;
+  kind: "classes" | "probabilities" | "values";
+  level: Level;
+  reason: string;
+  count: number;
+  sqnr_db: number | null;
+  cosine: number | null;
+  axis?: number;
+  channels?: [number, number];
+  agreement?: { rows: number; agreed: number };
+  decisions?: { threshold: number; before: number; after: number; both: number };
+}
+
+export interface Verdict {
+  level: Level;
+  reason: string;
+  recipe?: string;
+  parts: PartVerdict[];
+}
+
 export interface Document {
   version: number;
   anybit: string;
@@ -98,6 +121,7 @@ export interface Document {
   nodes: GraphNode[];
   tensors: Tensor[];
   weights?: Weight[];
+  verdict?: Verdict;
   comparison?: Comparison;
 }
 
