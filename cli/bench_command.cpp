@@ -62,7 +62,7 @@ Result<Timing> measure(const std::string& path, const BenchFlags& options) {
        first = false) {
     const auto one = Clock::now();
     auto outputs = executor->run(inputs->values);
-    if (!outputs.ok()) return in_file(std::move(outputs).error(), path);
+    if (!outputs.ok()) return in_file(of_run(std::move(outputs).error(), *inputs), path);
     const double time = since(one);
     if (first) {
       timing.first = time;

@@ -77,18 +77,16 @@ Result<Ranges> gathered(CalibrateFlags& options, std::optional<Model>& model) {
   model = std::move(loaded).value();
   auto samples = open_samples(*model, options.samples);
   if (!samples.ok()) return std::move(samples).error();
-  Progress progress("calibrating", "samples", samples->count());
   options.calibrate.bins = *bins;
   options.calibrate.collect = options.collect;
   options.calibrate.threads = options.executor.threads;
   options.calibrate.max_memory = options.executor.max_memory;
-  options.calibrate.progress = [&](std::int64_t done) { progress.show(done); };
-  auto ranges = calibrate_model(*model, *samples, options.calibrate);
-  if (!ranges.ok() && ranges.error().code == Code::invalid_data) {
-    Error error = std::move(ranges).error();
-    error.hint = "check this sample; --allow-nan counts such values and ignores them";
-    return error;
-  }
+  auto ranges = [&] {
+    Progress progress("calibrating", "samples", samples->count());
+    options.calibrate.progress = [&](std::int64_t done) { progress.show(done); };
+    return calibrate_model(*model, *samples, options.calibrate);
+  }();
+  if (ranges.ok()) print_remarks(*samples);
   return ranges;
 }
 

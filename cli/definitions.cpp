@@ -43,6 +43,8 @@ const std::vector<Words>& fixed_words() {
       {"--reduce-range", {"pairs", "none"}},
       {"--prefer", {"default", "performance", "memory", "compile-time"}},
       {"--layout", {"NCHW", "NHWC"}},
+      {"--channels", {"RGB", "BGR"}},
+      {"--resize", {"stretch", "letterbox", "crop", "shorter"}},
       {"--granularity", {"element", "tensor", "channel", "block"}},
       {"--rounding", {"half_even", "half_away", "half_up", "toward_zero", "floor", "stochastic"}},
       {"SHELL", {"bash", "zsh"}}};

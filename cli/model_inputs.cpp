@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "likely_size.hpp"
 #include "numbers.hpp"
 #include "options.hpp"
 #include "spelling.hpp"
@@ -28,7 +29,35 @@ void add_sizes(const std::vector<Port>& ports, const Inputs& inputs,
   }
 }
 
+// Gives every dynamic dimension of a random input a size: from `dims`, or a likely one, which other inputs
+// with this dimension then get, too. Likely sizes other than 1 are added to `guessed`.
+Port with_sizes(Port port, std::map<std::string, std::int64_t>& dims, std::vector<std::string>& guessed) {
+  const Port declared = port;
+  for (std::size_t i = 0; i < port.dims.size(); ++i) {
+    if (port.dims[i] >= 0) continue;
+    const std::string& symbol = declared.symbols[i];
+    const auto known = symbol.empty() ? dims.end() : dims.find(symbol);
+    port.dims[i] = known != dims.end() ? known->second : likely_size(declared, i);
+    if (known != dims.end()) continue;
+    if (!symbol.empty()) dims.emplace(symbol, port.dims[i]);
+    if (i > 0)
+      guessed.push_back(symbol.empty() ? fmt::format("axis {} of {}: {}", i, port.name, port.dims[i])
+                                       : fmt::format("{}={}", symbol, port.dims[i]));
+  }
+  return port;
+}
+
 }  // namespace
+
+Error of_run(Error error, const Inputs& inputs) {
+  if (!inputs.sizes.empty()) {
+    error.hint += fmt::format(
+        "{}sizes of random inputs are guesses ({}): --dim NAME=SIZE sets others, --input "
+        "takes real data",
+        error.hint.empty() ? "" : "; ", printable(inputs.sizes));
+  }
+  return error;
+}
 
 void add_input_options(CLI::App& app, InputOptions& options) {
   CLI::Option* const input = app.add_option("--input", options.inputs,
@@ -75,6 +104,7 @@ Result<InputStream> InputStream::open(const std::vector<Port>& ports, const Inpu
   auto files = open_samples(ports, options.inputs, stream.options_.samples);
   if (!files.ok()) return std::move(files).error().within("--input");
   stream.files_ = std::move(files).value();
+  print_remarks(*stream.files_);
   return stream;
 }
 
@@ -105,7 +135,7 @@ std::string InputStream::name() const { return files_ ? files_->name() : std::st
 
 // Adds random values for missing inputs.
 Result<Inputs> InputStream::completed(Sample sample) const {
-  Inputs inputs{std::move(sample), {}};
+  Inputs inputs{std::move(sample), {}, {}};
   std::vector<Port> made_up;
   for (const Port& port : ports_) {
     const bool needed = port.required && !port.type.starts_with("optional(");
@@ -118,13 +148,15 @@ Result<Inputs> InputStream::completed(Sample sample) const {
   std::map<std::string, std::int64_t> dims = dims_;
   add_sizes(ports_, inputs, dims);
   std::uint64_t seed = options_.seed;
+  std::vector<std::string> guessed;
   for (const Port& port : ports_) {
     ++seed;
     if (!inputs.made_up.contains(port.name)) continue;
-    auto value = random_value(port, dims, seed);
+    auto value = random_value(with_sizes(port, dims, guessed), {}, seed);
     if (!value.ok()) return std::move(value).error();
     inputs.values[port.name] = std::move(value).value();
   }
+  inputs.sizes = fmt::format("{}", fmt::join(guessed, ", "));
   return inputs;
 }
 

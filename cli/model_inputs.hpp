@@ -27,7 +27,11 @@ void add_input_options(CLI::App& app, InputOptions& options);
 struct Inputs {
   std::map<std::string, Value> values;
   std::set<std::string> made_up;  // names of the random inputs
+  std::string sizes;              // that were guessed for them: "sequence=16, height=224"; empty: none
 };
+
+// The error of a run. If sizes of inputs were guessed, they may be the reason.
+Error of_run(Error error, const Inputs& inputs);
 
 // Rejects a --dim that matches no random input, as it would have no effect; the hint lists the dimensions.
 // `ports`: the random inputs.

@@ -72,6 +72,21 @@ CLI::Validator memory_size() {
           std::string()};
 }
 
+CLI::Validator image_size() {
+  return {[](std::string& text) {
+            const std::size_t cross = text.find_first_of("x,");
+            const auto side = [&](std::size_t from, std::size_t count) {
+              return spelled<std::uint64_t>(std::string_view(text).substr(from, count), 1, 1 << 20);
+            };
+            const auto height = side(0, cross);
+            const auto width = cross == std::string::npos ? height : side(cross + 1, std::string::npos);
+            if (!height || !width) return refusal(text, "a size like 224 or 480x640, height first");
+            text = *height + "x" + *width;
+            return std::string();
+          },
+          std::string()};
+}
+
 CLI::Validator number_within(double low, double high) {
   return {[low, high](const std::string& text) {
             const auto number = parsed<double>(text);

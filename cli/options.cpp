@@ -107,6 +107,10 @@ Error in_file(Error error, const std::string& path) {
   return named ? error : std::move(error).within(path);
 }
 
+Error of_model(Error error, const std::string& path) {
+  return error.place.starts_with("sample ") ? error : in_file(std::move(error), path);
+}
+
 Error wrong_call(Error error) {
   if (error.code == Code::not_found) error.code = Code::invalid_argument;
   return error;

@@ -29,6 +29,8 @@ Result<Model> load_model(const std::string& path, const LoadOptions& options);
 
 // Adds the file name to an error that does not name it yet.
 Error in_file(Error error, const std::string& path);
+// The error of working on a model. One about a sample names that instead: the model is fine.
+Error of_model(Error error, const std::string& path);
 
 // Turns not_found into invalid_argument: an unknown name on the command line is a usage error.
 Error wrong_call(Error error);

@@ -283,7 +283,7 @@ Result<void> run(QuantizeFlags& options) {
   auto model = load_model(options.model, options.load);
   if (!model.ok()) return std::move(model).error();
   auto result = quantized(*model, *recipe, options);
-  if (!result.ok()) return in_file(std::move(result).error(), options.model);
+  if (!result.ok()) return of_model(std::move(result).error(), options.model);
   auto saved = result->model.save(options.output);
   if (!saved.ok()) return in_file(std::move(saved).error(), options.output);
   std::optional<Comparison> comparison;
@@ -296,6 +296,10 @@ Result<void> run(QuantizeFlags& options) {
     }
     if (!compared.ok()) compared = uncompared(compared.error());
     comparison = std::move(compared).value();
+    // The report has the remarks on the same samples already.
+    std::erase_if(comparison->remarks, [&](const std::string& one) {
+      return std::ranges::count(result->report.remarks, one) != 0;
+    });
   }
   const ComparedFiles files = compared_files(options.model, options.output);
   if (!options.report.empty()) {

@@ -153,7 +153,8 @@ struct Runs {
     SampleOutcome sample = outcome_of(inputs, name);
     auto values = backend ? execute_by_backend(executor, inputs, options, *backend, sample.milliseconds)
                           : execute(executor, inputs, options, outcome, sample.milliseconds);
-    if (!values.ok()) return in_file(of_sample(std::move(values).error(), name), options.model);
+    if (!values.ok())
+      return of_model(of_sample(of_run(std::move(values).error(), inputs), name), options.model);
     for (const Value& one : *values) sample.outputs.push_back(type_text(one));
     if (labels) {
       auto counted = labels->add(values->empty() ? Value() : (*values)[0]);
@@ -169,7 +170,7 @@ struct Runs {
   }
 
   Error of_sample(Error error, const std::string& name) const {
-    if (outcome.single) return error;
+    if (name.empty()) return error;
     return std::move(error).within(fmt::format("sample {} ({})", outcome.count, printable(name)));
   }
 };

@@ -61,6 +61,9 @@ class Samples {
   ANYBIT_API Result<void> rewind() noexcept;
   /// Returns the number of samples, or std::nullopt if it is unknown. May open files.
   ANYBIT_API std::optional<std::int64_t> count() const noexcept;
+  /// Returns what a person should know about the samples read so far: files that were skipped, and inputs
+  /// whose values are all the same.
+  ANYBIT_API std::vector<std::string> remarks() const noexcept;
 
   struct Content;
 
@@ -73,12 +76,18 @@ class Samples {
 /// Options of open_samples().
 struct SampleOptions {
   std::int64_t limit = 0;  ///< maximum number of samples; 0: all
-  /// For images: pixels are scaled to 0 … 1 and then normalized, (pixel − mean) / std. One value, or one per
-  /// channel.
+  /// For images, and for arrays of uint8 if the input takes floating-point numbers: pixels are scaled to 0 …
+  /// `scale` and then normalized, (pixel − mean) / std. One value, or one per channel of the input.
   std::vector<float> mean = {}, std = {};
   /// Image size, height and width; default: that of the model's input, else unchanged.
   std::vector<std::int64_t> size = {};
   std::string layout = {};  ///< image layout, "NCHW" or "NHWC"; default: inferred from the model's input
+  /// How an image gets its size: "stretch" (default), "letterbox" or "letterbox:GRAY" (the whole image, with
+  /// borders of 114 or GRAY), "crop" or "crop:SHORTER" (the centre, after the shorter side is resized to that
+  /// of the input or to SHORTER), "shorter" (the shorter side gets the size, the other one follows).
+  std::string resize = {};
+  std::string channels = {};  ///< order of the channels of images, "RGB" (default) or "BGR"
+  float scale = 0;            ///< what a pixel of 255 becomes: 1 (default, also 0), 255, or another number
   /// Read the samples for inference: an input with a dynamic batch dimension takes an array as a whole,
   /// inputs without a path are omitted, and every path is for a different input.
   bool for_run = false;
@@ -88,7 +97,7 @@ struct SampleOptions {
 ANYBIT_API Result<std::vector<Port>> inputs_of(const Model& model) noexcept;
 
 /// Opens files as samples: .npy, .npz with arrays named like the inputs, ONNX's .pb, raw .bin with the
-/// model's shape, images (PNG, JPEG, BMP, PNM), and folders of these, in the order of their names.
+/// model's shape, images (PNG, JPEG, WebP, TIFF, BMP, …), and folders of these, in the order of their names.
 /// "NAME=PATH" is for one input; a single sample of an input is repeated for all. A file may hold many
 /// samples: an array with one dimension more than the input is split along its first dimension; an array [n,
 /// …] for an input with a dynamic batch dimension gives n samples of batch 1, and one for an input [k, …]
@@ -97,10 +106,10 @@ ANYBIT_API Result<Samples> open_samples(const std::vector<Port>& inputs,
                                         const std::vector<std::string>& paths,
                                         const SampleOptions& options = {}) noexcept;
 
-/// Makes a stream from arrays in memory, by input name. Like files, they may hold several samples. `limit`:
-/// maximum number of samples; 0: all.
+/// Makes a stream from arrays in memory, by input name. Like files, they may hold several samples. Options
+/// for image files do not apply.
 ANYBIT_API Result<Samples> samples_in(const std::vector<Port>& inputs,
                                       const std::map<std::string, Array>& arrays,
-                                      std::int64_t limit = 0) noexcept;
+                                      const SampleOptions& options = {}) noexcept;
 
 }  // namespace anybit

@@ -6,10 +6,10 @@
 True
 """
 
-from ._anybit import Difference, Generator, Inspection, OutputPart, PartVerdict, Port, TensorRange, Verdict
+from ._anybit import Generator, Inspection, OutputPart, PartVerdict, Port, TensorRange, Verdict
 from ._calibrate import Ranges, calibrate, collectors, observers
 from ._codegen import codegen, generators
-from ._compare import Comparison, compare
+from ._compare import Comparison, Difference, compare
 from ._config import (QuantizationConfig, get_symmetric_a16w8_quantization_config, get_symmetric_quantization_config)
 from ._formats import Encoded, Format, Packed, formats
 from ._model import Model, load

@@ -149,7 +149,8 @@ def _read_back(content: bytes) -> Ranges:
 
 @checked
 def calibrate(model: Source, calibration: Samples, *, samples: Limit = None, mean: Iterable[float] = (),
-              std: Iterable[float] = (), size: Iterable[int] = (), layout: str = "", bins: bool = True,
+              std: Iterable[float] = (), size: Iterable[int] = (), layout: str = "", resize: str = "", channels: str = "",
+              scale: float = 0, bins: bool = True,
               momentum: float = 0.01, allow_nan: bool = False, reproducible: bool = False, threads: Threads = 0,
               max_memory: Memory = 0, progress: Progress = None, collect: Union[str, Iterable[str]] = ()) -> Ranges:
     """Runs a model on calibration data and collects statistics of every float tensor.
@@ -159,7 +160,8 @@ def calibrate(model: Source, calibration: Samples, *, samples: Limit = None, mea
     model : path, bytes, ``onnx.ModelProto`` or ``anybit.Model``.
     calibration : calibration data, as for ``anybit.quantize``.
     samples : largest number of samples; None for all.
-    mean, std, size, layout : preprocessing of images.
+    mean, std, size, layout, resize, channels, scale : preprocessing of images, as on the command line: ``size=(224, 224),
+        resize="crop:256", channels="BGR", scale=255``. The last one takes arrays of uint8 for pixels, too.
     bins : whether to collect histograms, which the clipping observers need.
     momentum : momentum of moving averages.
     allow_nan : whether to count and ignore NaN and infinity instead of raising an error.
@@ -181,7 +183,7 @@ def calibrate(model: Source, calibration: Samples, *, samples: Limit = None, mea
     7840
     """
     native = load(model)._native
-    source, total = open_source(calibration, native, samples, mean, std, size, layout)
+    source, total = open_source(calibration, native, samples, mean, std, size, layout, resize, channels, scale)
     with shown(progress, "calibrating", total) as bar:
         return Ranges(_anybit.calibrate(native, source, bar, threads, max_memory, bins, momentum, allow_nan,
                                          reproducible, [collect] if isinstance(collect, str) else list(collect)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Iterable, Optional
+from typing import Annotated, Any, Iterable, NamedTuple, Optional
 
 from . import _anybit
 from ._checks import Count, Memory, Threads, checked
@@ -10,11 +10,40 @@ from ._copies import NeverChanges
 from ._html import Figure, Page, page, table, xml_text
 from ._model import Source, load
 from ._samples import Limit, Samples, open_source
-from ._text import columns, decibels, percent
+from ._text import columns, decibels, percent, shown as shown_text
 from .errors import InvalidArgument
 from .progress import Progress, shown
 
 _BAR, _GAP, _NAME, _WIDTH = 16, 4, 260, 640  # of the chart, in pixels
+
+
+class Difference(NamedTuple):
+    """The difference of one tensor from the reference. A list of them goes into ``pandas.DataFrame``, a row each.
+
+    >>> layers = anybit.compare(digits, anybit.quantize(digits, "w8"), images[:5]).layers
+    >>> layers[0]._fields
+    ('name', 'op', 'count', 'sqnr', 'cosine', 'largest_error', 'largest_value')
+    """
+
+    name: str
+    op: str
+    count: int
+    sqnr: float
+    cosine: float
+    largest_error: float
+    largest_value: float
+
+    @property
+    def signal_to_noise(self) -> float:
+        """Alias of sqnr."""
+        return self.sqnr
+
+    def __repr__(self) -> str:
+        return f"{shown_text(self.name)}: {decibels(self.sqnr)} dB"
+
+
+def _differences(facts: Iterable[Any]) -> list[Difference]:
+    return [Difference(*(getattr(one, field) for field in Difference._fields)) for one in facts]
 
 
 class Comparison(NeverChanges):
@@ -42,8 +71,8 @@ class Comparison(NeverChanges):
         self._models = reference, other
         self.samples: int = facts.samples
         self.verdict: _anybit.Verdict = facts.verdict
-        self.outputs: list[_anybit.Difference] = facts.outputs
-        self.layers: list[_anybit.Difference] = facts.layers
+        self.outputs: list[Difference] = _differences(facts.outputs)
+        self.layers: list[Difference] = _differences(facts.layers)
         self.remarks: list[str] = facts.remarks  # what could not be compared, and why
 
     def _share(self, part: int, whole: int) -> Optional[float]:
@@ -75,7 +104,7 @@ class Comparison(NeverChanges):
         return self._share(self._facts.other_top5, self._facts.labelled)
 
     @checked
-    def worst(self, count: Count = 10) -> list[_anybit.Difference]:
+    def worst(self, count: Count = 10) -> list[Difference]:
         """The layers with the lowest SQNR, lowest first.
 
         >>> worst = anybit.compare(digits, anybit.quantize(digits, "w4"), images[:20]).worst(3)
@@ -94,7 +123,7 @@ class Comparison(NeverChanges):
         layers = self.worst(count)
         most = max([1.0] + [min(one.sqnr, 100.0) for one in layers])
         height = (len(layers) + 2) * (_BAR + _GAP)
-        rows = [f'<text x="4" y="{_BAR}" font-weight="bold">SQNR in dB, lowest first</text>']
+        rows = [f'<text x="4" y="{_BAR}" font-weight="bold">SQNR in dB: higher is better, lowest first</text>']
         for i, one in enumerate(layers, 1):
             y = i * (_BAR + _GAP) + _GAP
             value = max(0.0, min(one.sqnr, 100.0))
@@ -137,7 +166,7 @@ class Comparison(NeverChanges):
 @checked
 def compare(reference: Source, other: Source, data: Samples, *, labels: Optional[Iterable[int]] = None,
             samples: Limit = None, mean: Iterable[float] = (), std: Iterable[float] = (), size: Iterable[int] = (),
-            layout: str = "", layers: bool = True, threads: Threads = 0, max_memory: Memory = 0,
+            layout: str = "", resize: str = "", channels: str = "", scale: float = 0, layers: bool = True, threads: Threads = 0, max_memory: Memory = 0,
             progress: Progress = None) -> Comparison:
     """Runs both models on the same samples and measures their differences.
 
@@ -147,7 +176,8 @@ def compare(reference: Source, other: Source, data: Samples, *, labels: Optional
     data : samples, as for ``anybit.quantize``.
     labels : correct classes, in the order of the samples.
     samples : largest number of samples; None for all.
-    mean, std, size, layout : preprocessing of images.
+    mean, std, size, layout, resize, channels, scale : preprocessing of images, as on the command line: ``size=(224, 224),
+        resize="crop:256", channels="BGR", scale=255``. The last one takes arrays of uint8 for pixels, too.
     layers : whether to compare every layer, not only the outputs.
     threads : number of threads; 0 for one per core.
     max_memory : memory limit in bytes; 0 for none.
@@ -163,7 +193,7 @@ def compare(reference: Source, other: Source, data: Samples, *, labels: Optional
     if labels is not None and not labels:  # @checked has converted any iterable to a list
         raise InvalidArgument("labels=[]", "", "one label per sample, or None")
     ours, theirs = load(reference)._native, load(other)._native
-    source, total = open_source(data, ours, samples, mean, std, size, layout)
+    source, total = open_source(data, ours, samples, mean, std, size, layout, resize, channels, scale)
     with shown(progress, "comparing", total) as bar:
         found = _anybit.compare(ours, theirs, source, bar, threads, max_memory, layers, list(labels or ()))
     return Comparison(found, ours, theirs)

@@ -86,6 +86,7 @@ def refinements() -> list[Refinement]:
 def quantize(model: Source, recipe: Optional[Recipe] = None, calibration: Samples = None, *, ranges: Optional[_Ranges] = None,
              samples: Limit = None, target: str = "generic", emit: str = "portable", exclude: Union[str, Iterable[str]] = (),
              mean: Iterable[float] = (), std: Iterable[float] = (), size: Iterable[int] = (), layout: str = "",
+             resize: str = "", channels: str = "", scale: float = 0,
              prepare: bool = True, requantize: bool = False, allow_nan: bool = False, reproducible: bool = False,
              histograms: bool = False, threads: Threads = 0, max_memory: Memory = 0, progress: Progress = None) -> Model:
     """Quantizes a model.
@@ -101,7 +102,8 @@ def quantize(model: Source, recipe: Optional[Recipe] = None, calibration: Sample
     target : hardware or runtime, one of ``anybit.targets()``, or a file.
     emit : "portable", "packed", "qdq" or "qoperator".
     exclude : operators or nodes to leave in float.
-    mean, std, size, layout : preprocessing of images.
+    mean, std, size, layout, resize, channels, scale : preprocessing of images, as on the command line: ``size=(224, 224),
+        resize="crop:256", channels="BGR", scale=255``. The last one takes arrays of uint8 for pixels, too.
     prepare : whether to fold constants and normalizations first.
     requantize : whether to accept a model that is quantized already.
     allow_nan : whether to count and ignore NaN and infinity in activations instead of raising an error.
@@ -133,7 +135,7 @@ def quantize(model: Source, recipe: Optional[Recipe] = None, calibration: Sample
         raise InvalidArgument("ranges and calibration exclude each other", "", "one of the two")
     for word in names(exclude):
         made = made.with_rule("type" if _anybit.is_operator(word) else "name", word, "float")
-    source, total = open_source(calibration, native, samples, mean, std, size, layout)
+    source, total = open_source(calibration, native, samples, mean, std, size, layout, resize, channels, scale)
     with shown(progress, "calibrating", total) as bar:
         after, report = _anybit.quantize(native, made, source, None if known is None else known._native, bar,
                                          target, emit, threads, max_memory, prepare, requantize, allow_nan, reproducible, histograms)

@@ -93,8 +93,11 @@ def _length(given: Any, limit: Optional[int]) -> Optional[int]:
 
 
 def open_source(given: Samples, model: Any, limit: Optional[int] = None, mean: Iterable[float] = (),
-                std: Iterable[float] = (), size: Iterable[int] = (), layout: str = "") -> tuple[Any, Optional[int]]:
+                std: Iterable[float] = (), size: Iterable[int] = (), layout: str = "", resize: str = "", channels: str = "",
+                scale: float = 0) -> tuple[Any, Optional[int]]:
     """The native source of samples, and the number of samples of a stream if known."""
+    images = {"mean": list(mean), "std": list(std), "size": list(size), "layout": layout, "resize": resize, "channels": channels,
+              "scale": scale}
     total: Optional[int] = None
     source: Any
     if given is None:
@@ -113,8 +116,12 @@ def open_source(given: Samples, model: Any, limit: Optional[int] = None, mean: I
     elif is_array(given) and not hasattr(given, "get_next"):
         source = {_only_input(model): to_native(as_numpy(given))}
     else:
+        for name, value in images.items():
+            if value:
+                raise InvalidArgument(f"{name}= has no effect on samples from a {type(given).__name__}", "",
+                                      "it is for paths of images and for arrays of uint8 pixels")
         source, total = _stream(given, model, limit)
-    return _anybit.source(source, limit or 0, list(mean), list(std), list(size), layout), total
+    return _anybit.source(source, limit or 0, **images), total
 
 
 def _is_text(given: Any) -> bool:

@@ -15,8 +15,11 @@ namespace anybit::python {
 namespace {
 
 Source source_of(nb::object from, std::int64_t limit, std::vector<float> mean, std::vector<float> std,
-                 std::vector<std::int64_t> size, std::string layout) {
-  return {std::move(from), {limit, std::move(mean), std::move(std), std::move(size), std::move(layout)}};
+                 std::vector<std::int64_t> size, std::string layout, std::string resize, std::string channels,
+                 float scale) {
+  return {std::move(from),
+          {limit, std::move(mean), std::move(std), std::move(size), std::move(layout), std::move(resize),
+           std::move(channels), scale}};
 }
 
 Ranges calibrated(const Model& model, const Source& source, nb::object progress, int threads,
@@ -68,7 +71,7 @@ nb::list all_collected(const Ranges& ranges) {
 void add_calibration(nb::module_& module) {
   nb::class_<Source>(module, "Source");
   module.def("source", source_of, nb::arg("from_").none(), nb::arg("limit"), nb::arg("mean"), nb::arg("std"),
-             nb::arg("size"), nb::arg("layout"));
+             nb::arg("size"), nb::arg("layout"), nb::arg("resize"), nb::arg("channels"), nb::arg("scale"));
   nb::class_<Ranges::Tensor>(module, "TensorRange", "The statistics of one tensor.")
       .def_ro("name", &Ranges::Tensor::name)
       .def_ro("samples", &Ranges::Tensor::samples)

@@ -32,7 +32,7 @@ std::optional<Samples> Work::samples(std::vector<Port> inputs) {
   if (nb::isinstance<nb::dict>(from)) {
     std::map<std::string, Array> arrays;
     for (auto& [name, value] : to_values(nb::borrow<nb::dict>(from))) arrays.emplace(name, value.tensor);
-    return told(take(samples_in(inputs, arrays, source_.options.limit)));
+    return told(take(samples_in(inputs, arrays, source_.options)));
   }
   if (nb::isinstance<nb::list>(from)) {
     const auto paths = nb::cast<std::vector<std::string>>(from);

@@ -1,6 +1,7 @@
 #include "anybit/compare.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_set>
 
 #include "api/executor_options.hpp"
@@ -177,7 +178,7 @@ class Run {
       auto sample = TRY(samples.next());
       if (!sample) break;
       auto done = one(*sample);
-      if (!done.ok()) return std::move(done).error().within(fmt::format("sample {}", result_.samples));
+      if (!done.ok()) return std::move(done).error().within(place(result_.samples, samples.name()));
       ++result_.samples;
       if (options_.progress) options_.progress(result_.samples);
     }
@@ -191,6 +192,11 @@ class Run {
   }
 
  private:
+  static std::string place(std::int64_t number, const std::string& name) {
+    return name.empty() ? fmt::format("sample {}", number)
+                        : fmt::format("sample {} ({})", number, shown(name));
+  }
+
   // A sample has at least one row of scores, so too few labels are an error before anything runs.
   Result<void> check_labels(const Samples& samples) const {
     if (options_.labels.empty()) return {};
@@ -350,7 +356,11 @@ class Run {
 
 Result<Comparison> compare(const Model& reference, const Model& other, Samples& samples,
                            const CompareOptions& options) noexcept {
-  return guarded([&]() -> Result<Comparison> { return Run(reference, other, options).on(samples); });
+  return guarded([&]() -> Result<Comparison> {
+    Comparison result = TRY(Run(reference, other, options).on(samples));
+    std::ranges::move(samples.remarks(), std::back_inserter(result.remarks));
+    return result;
+  });
 }
 
 }  // namespace anybit

@@ -1,6 +1,7 @@
 #include "anybit/quantize.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -195,6 +196,7 @@ Result<Quantization> quantize(const Model& model, const Recipe& recipe, Samples*
     for (const auto& source : content.model.sources) TRY(source->intact());
     remark_constants(model, constant, done.report);
     remark_declarations(model, done.report);
+    if (samples) std::ranges::move(samples->remarks(), std::back_inserter(done.report.remarks));
     return Quantization{ModelAccess::made(std::move(done.model), content.limits), std::move(done.report)};
   });
 }

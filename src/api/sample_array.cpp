@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "api/image_layout.hpp"
 #include "base/checked.hpp"
 #include "base/error.hpp"
 #include "base/mapped_file.hpp"
@@ -72,7 +73,9 @@ Result<void> read_at(int descriptor, std::size_t offset, std::span<std::byte> to
 
 }  // namespace
 
-Result<SampleArray> SampleArray::make(const Port& port, Array array, bool whole) {
+namespace {
+
+Result<SampleArray> split(const Port& port, Array array, bool whole) {
   SampleArray result{port, std::move(array), {}, 1};
   const std::vector<std::int64_t>& dims = result.array.dims;
   const std::size_t rank = dims.size(), wanted = port.dims.size();
@@ -104,6 +107,53 @@ Result<SampleArray> SampleArray::make(const Port& port, Array array, bool whole)
   return give(dims[0] / rows, std::move(each));
 }
 
+}  // namespace
+
+Result<SampleArray> SampleArray::make(const Port& port, Array array, const SampleOptions& options) {
+  SampleArray result = TRY(split(port, std::move(array), options.for_run));
+  TRY(result.take_pixels(options));
+  return result;
+}
+
+// Bytes for an input of floating-point numbers are pixels if the caller says how to scale them.
+Result<void> SampleArray::take_pixels(const SampleOptions& options) {
+  const graph::ElementTypeInfo* to = graph::find_element_type(port.element_type);
+  if (array.type != "uint8" || !to || !is_real(to->type)) return {};
+  if (!scales_pixels(options)) {
+    return invalid_argument(fmt::format("the array is uint8, but the input takes {}", port.element_type),
+                            "if these are pixels, --scale 1 makes them 0 to 1, and --scale 255 keeps 0 to "
+                            "255; --mean and --std follow");
+  }
+  std::int64_t channels = 1;
+  channel_axis = dims.size();
+  if (dims.size() == port.dims.size() && (dims.size() == 3 || dims.size() == 4)) {
+    channel_axis = TRY(image_layout_of(port, options.layout)).channel_axis;
+    channels = dims[channel_axis];
+  }
+  pixels = TRY(PixelScaling::make(options, channels));
+  return {};
+}
+
+Array SampleArray::scaled(const Array& bytes) const {
+  std::int64_t inner = 1, channels = 1;
+  if (channel_axis < dims.size()) {
+    channels = dims[channel_axis];
+    for (std::size_t axis = channel_axis + 1; axis < dims.size(); ++axis) inner *= dims[axis];
+  }
+  std::vector<float> values(bytes.bytes.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::int64_t channel = static_cast<std::int64_t>(i) / inner % channels;
+    values[i] = (*pixels)(static_cast<float>(std::to_integer<std::uint8_t>(bytes.bytes[i])), channel);
+  }
+  const auto held = std::make_shared<const std::vector<float>>(std::move(values));
+  Array result;
+  result.type = "float32";
+  result.dims = bytes.dims;
+  result.bytes = std::as_bytes(std::span(*held));
+  result.owner = held;
+  return result;
+}
+
 // Read, not mapped: mapped pages stay in memory, and a file may hold any number of samples.
 Result<std::vector<std::byte>> SampleArray::read(std::size_t begin, std::size_t size) const {
   const auto bytes = array.bytes.subspan(begin, size);
@@ -131,6 +181,7 @@ Result<Value> SampleArray::at(std::int64_t index) const {
   one.dims = dims;
   one.bytes = *held;
   one.owner = held;
+  if (pixels && !one.bytes.empty()) one = scaled(one);
   return Value(TRY(as_type(std::move(one), port.element_type)));
 }
 

@@ -24,6 +24,13 @@ namespace fs = std::filesystem;
 
 std::string known_kinds() { return ".npy, .npz, .pb, .bin, or an image: " + images::known_formats(); }
 
+bool is_sample(const std::string& name) {
+  static constexpr std::string_view kEndings[] = {".npy", ".npz", ".pb", ".bin", ".raw"};
+  if (name.starts_with(".")) return false;
+  return images::has_image_ending(name) ||
+         std::ranges::find(kEndings, fs::path(name).extension().string()) != std::end(kEndings);
+}
+
 // Raw elements; the file's size must be a multiple of one sample. `whole`: an unknown batch size covers the
 // whole file.
 Result<Value> read_raw(const std::string& path, const Port& port, bool whole) {
@@ -70,14 +77,40 @@ Result<void> SampleFile::add(const Port& port, Value value) {
     texts_[port.name] = std::move(value);
     return {};
   }
-  auto made = SampleArray::make(port, std::move(value.tensor), options_.for_run);
+  auto made = SampleArray::make(port, std::move(value.tensor), options_);
   if (!made.ok()) return std::move(made).error().within(fmt::format("input '{}'", shown(port.name)));
   if (made->count == 0) return invalid_argument("it has no samples");
   arrays_.push_back(std::move(made).value());
   return {};
 }
 
-Result<SampleFile> SampleFile::open(const std::string& path, const std::vector<Port>& inputs,
+// Arrays by the names of the inputs. A single array of another name is for an input that the caller chose.
+Result<void> SampleFile::add_npz(const std::vector<Port>& inputs, bool chosen) {
+  auto arrays = TRY(read_npz(path_));
+  if (arrays.empty()) return invalid_argument("it has no arrays");
+  std::map<std::string_view, const Port*> ports;
+  for (const Port& one : inputs) ports.emplace(one.name, &one);
+  for (auto& [name, array] : arrays) {
+    const auto port = ports.find(name);
+    if (port != ports.end()) {
+      TRY(add(*port->second, Value(std::move(array))));
+    } else if (arrays.size() == 1 && chosen) {
+      TRY(add(inputs[0], Value(std::move(array))));
+    } else {
+      std::vector<std::string_view> names;
+      for (const Port& one : inputs) names.push_back(one.name);
+      std::string hint = did_you_mean(name, names);
+      if (hint.empty()) hint = fmt::format("inputs are {}", fmt::join(names, ", "));
+      if (arrays.size() == 1)
+        hint +=
+            fmt::format("; {}=PATH takes the array whatever its name", names.size() == 1 ? names[0] : "NAME");
+      return error_at(Code::invalid_argument, {}, fmt::format("there is no input '{}'", shown(name)), hint);
+    }
+  }
+  return {};
+}
+
+Result<SampleFile> SampleFile::open(const std::string& path, const std::vector<Port>& inputs, bool chosen,
                                     const SampleOptions& options) {
   auto opened = [&]() -> Result<SampleFile> {
     SampleFile file;
@@ -87,25 +120,7 @@ Result<SampleFile> SampleFile::open(const std::string& path, const std::vector<P
     if (images::has_image_ending(path)) {
       file.image_ = *TRY(only(inputs));
     } else if (ending == ".npz") {
-      auto arrays = TRY(read_npz(path));
-      std::map<std::string_view, const Port*> ports;
-      for (const Port& one : inputs) ports.emplace(one.name, &one);
-      for (auto& [name, array] : arrays) {
-        const auto port = ports.find(name);
-        if (port != ports.end()) {
-          TRY(file.add(*port->second, Value(std::move(array))));
-        } else if (arrays.size() == 1) {  // numpy's default name: only one input is possible
-          TRY(file.add(*TRY(only(inputs)), Value(std::move(array))));
-        } else {
-          std::vector<std::string_view> names;
-          for (const Port& one : inputs) names.push_back(one.name);
-          std::string hint = did_you_mean(name, names);
-          if (hint.empty()) hint = fmt::format("inputs are {}", fmt::join(names, ", "));
-          return error_at(Code::invalid_argument, {}, fmt::format("there is no input '{}'", shown(name)),
-                          hint);
-        }
-      }
-      if (arrays.empty()) return invalid_argument("it has no arrays");
+      TRY(file.add_npz(inputs, chosen));
     } else if (ending == ".bin" || ending == ".raw") {
       const Port& port = *TRY(only(inputs));
       TRY(file.add(port, TRY(read_raw(path, port, options.for_run))));
@@ -146,30 +161,43 @@ std::string SampleFile::name(std::int64_t index) const {
   return count_ == 1 ? path_ : fmt::format("{}[{}]", path_, index);
 }
 
-Result<std::vector<std::string>> sample_files(const std::string& path) {
+bool SampleFile::has_pixels() const {
+  return image_ ||
+         std::ranges::any_of(arrays_, [](const SampleArray& one) { return one.pixels.has_value(); });
+}
+
+Result<FoundFiles> sample_files(const std::string& path) {
   std::error_code code;
   const fs::file_status status = fs::status(path, code);
   if (!fs::exists(status)) return error_at(Code::not_found, {}, fmt::format("there is no '{}'", shown(path)));
-  if (!fs::is_directory(status)) return std::vector{path};
-  std::vector<std::string> files, folders{path};
+  FoundFiles found;
+  if (!fs::is_directory(status)) {
+    found.files.push_back(path);
+    return found;
+  }
+  std::vector<std::string> folders{path};
   while (!folders.empty()) {
     const std::string folder = std::move(folders.back());
     folders.pop_back();
     for (const std::string& name : TRY(names_in(folder))) {
-      if (name.starts_with(".")) continue;
       std::string one = folder.ends_with('/') ? folder + name : folder + '/' + name;
       struct stat there {};
       if (::stat(one.c_str(), &there) != 0 || !S_ISDIR(there.st_mode)) {
-        files.push_back(std::move(one));
-      } else if (::lstat(one.c_str(), &there) == 0 && S_ISDIR(there.st_mode)) {  // links may form cycles
+        (is_sample(name) ? found.files : found.skipped).push_back(std::move(one));
+      } else if (!name.starts_with(".") && ::lstat(one.c_str(), &there) == 0 &&
+                 S_ISDIR(there.st_mode)) {  // links may form cycles
         folders.push_back(std::move(one));
       }
     }
   }
-  if (files.empty())
-    return invalid_argument(fmt::format("the folder '{}' is empty", shown(path)), known_kinds());
-  std::ranges::sort(files);
-  return files;
+  if (found.files.empty()) {
+    return invalid_argument(fmt::format("the folder '{}' {}", shown(path),
+                                        found.skipped.empty() ? "is empty" : "has no file with samples"),
+                            known_kinds());
+  }
+  std::ranges::sort(found.files);
+  std::ranges::sort(found.skipped);
+  return found;
 }
 
 }  // namespace anybit

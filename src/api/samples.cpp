@@ -1,12 +1,15 @@
 #include "api/samples.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "api/model_access.hpp"
 #include "api/port.hpp"
 #include "api/sample_file.hpp"
+#include "api/sample_options.hpp"
 #include "base/error.hpp"
 #include "base/guard.hpp"
 #include "base/nearest.hpp"
@@ -19,10 +22,12 @@ namespace {
 // The files for certain inputs, in sequence.
 class Feed {
  public:
-  Feed(std::vector<Port> inputs, const SampleOptions& options)
-      : inputs_(std::move(inputs)), options_(options) {}
+  // `chosen`: the caller has named the one input.
+  Feed(std::vector<Port> inputs, bool chosen, const SampleOptions& options)
+      : inputs_(std::move(inputs)), chosen_(chosen), options_(options) {}
 
-  void add(std::vector<std::string> files) { files_.insert(files_.end(), files.begin(), files.end()); }
+  void add(const std::vector<std::string>& files) { files_.insert(files_.end(), files.begin(), files.end()); }
+  const std::vector<std::string>& files() const { return files_; }
   const std::vector<Port>& inputs() const { return inputs_; }
   // The number of samples so far. A feed with a single sample repeats it while other feeds continue.
   std::int64_t given() const { return given_; }
@@ -33,7 +38,7 @@ class Feed {
   Result<bool> advance() {
     while (!open_ || index_ == open_->count()) {
       if (file_ == files_.size()) return false;
-      open_ = TRY(SampleFile::open(files_[file_++], inputs_, options_));
+      open_ = TRY(open(files_[file_++]));
       index_ = 0;
     }
     name_ = open_->name(index_);
@@ -53,15 +58,18 @@ class Feed {
     std::int64_t sum = 0;
     for (const std::string& one : files_) {
       const bool is_open = open_ && &one == &files_[file_ - 1];
-      sum += is_open                         ? open_->count()
-             : images::has_image_ending(one) ? 1
-                                             : TRY(SampleFile::open(one, inputs_, options_)).count();
+      sum += is_open ? open_->count() : images::has_image_ending(one) ? 1 : TRY(open(one)).count();
     }
     return sum;
   }
 
+  Result<SampleFile> open(const std::string& file) const {
+    return SampleFile::open(file, inputs_, chosen_, options_);
+  }
+
  private:
   std::vector<Port> inputs_;
+  bool chosen_;
   const SampleOptions& options_;
   std::vector<std::string> files_;
   std::size_t file_ = 0;
@@ -73,6 +81,7 @@ class Feed {
 
 struct Filed final : Samples::Content {
   SampleOptions options;
+  std::vector<std::string> skipped;  // files that hold no samples
   std::vector<std::unique_ptr<Feed>> feeds;
   std::int64_t given = 0;
 
@@ -120,6 +129,16 @@ struct Filed final : Samples::Content {
     }
     return options.limit > 0 ? std::min(most, options.limit) : most;
   }
+
+  std::vector<std::string> remarks() const override {
+    constexpr std::size_t kTold = 3;
+    if (skipped.empty()) return {};
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < std::min(skipped.size(), kTold); ++i) names.push_back(shown(skipped[i]));
+    std::string text = fmt::format("skipped, not samples: {}", fmt::join(names, ", "));
+    if (skipped.size() > kTold) text += fmt::format(" and {} more", skipped.size() - kTold);
+    return {std::move(text)};
+  }
 };
 
 // "NAME=PATH". Names of inputs may contain '=', so every split that yields an input's name is tried. A path
@@ -150,12 +169,15 @@ Result<Named> name_of(const std::string& text, const std::vector<Port>& inputs) 
                   fmt::format("the model has no input '{}'", shown(text.substr(0, equals))), hint);
 }
 
-Result<void> check(const SampleOptions& options) {
-  if (options.limit < 0)
-    return invalid_argument(fmt::format("{} samples", options.limit), "1 or more; 0: all");
-  if (options.size.size() > 2 || std::ranges::any_of(options.size, [](std::int64_t one) { return one < 1; }))
-    return invalid_argument("the size of images is a height and a width", "224,224");
-  return {};
+Result<SampleKinds> kinds_of(const Filed& content) {
+  SampleKinds kinds;
+  for (const auto& feed : content.feeds)
+    kinds.images = kinds.images || std::ranges::any_of(feed->files(), images::has_image_ending);
+  if (kinds.images) return kinds;
+  for (const auto& feed : content.feeds) {
+    if (!feed->files().empty()) kinds.pixels = kinds.pixels || TRY(feed->open(feed->files()[0])).has_pixels();
+  }
+  return kinds;
 }
 
 // Every input without a default needs data. The contents of an .npz are known only when it is read.
@@ -176,7 +198,11 @@ Result<void> check_complete(const std::vector<Port>& inputs, const Filed& conten
 }  // namespace
 
 Result<std::optional<Sample>> Samples::next() noexcept {
-  return guarded([&] { return content_->next(); });
+  return guarded([&]() -> Result<std::optional<Sample>> {
+    auto sample = TRY(content_->next());
+    if (sample) content_->variety.see(*sample);
+    return sample;
+  });
 }
 
 std::string Samples::name() const noexcept { return content_->name(); }
@@ -190,6 +216,15 @@ std::optional<std::int64_t> Samples::count() const noexcept {
   return found.ok() ? *found : std::nullopt;
 }
 
+std::vector<std::string> Samples::remarks() const noexcept {
+  auto found = guarded([&]() -> Result<std::vector<std::string>> {
+    std::vector<std::string> all = content_->remarks();
+    std::ranges::move(content_->variety.remarks(), std::back_inserter(all));
+    return all;
+  });
+  return found.ok() ? std::move(found).value() : std::vector<std::string>();
+}
+
 Result<std::vector<Port>> inputs_of(const Model& model) noexcept {
   return guarded(
       [&]() -> Result<std::vector<Port>> { return input_ports(ModelAccess::content(model).model); });
@@ -198,7 +233,7 @@ Result<std::vector<Port>> inputs_of(const Model& model) noexcept {
 Result<Samples> open_samples(const std::vector<Port>& inputs, const std::vector<std::string>& paths,
                              const SampleOptions& options) noexcept {
   return guarded([&]() -> Result<Samples> {
-    TRY(check(options));
+    TRY(check_values(options));
     if (paths.empty()) return invalid_argument("there are no samples", "a file or a folder of them");
     auto content = std::make_shared<Filed>();
     content->options = options;
@@ -208,12 +243,15 @@ Result<Samples> open_samples(const std::vector<Port>& inputs, const std::vector<
       Feed*& feed = by_input[named.port ? named.port->name : std::string()];
       if (!feed || options.for_run) {
         const std::vector<Port> ports = named.port ? std::vector{*named.port} : inputs;
-        content->feeds.push_back(std::make_unique<Feed>(ports, content->options));
+        content->feeds.push_back(std::make_unique<Feed>(ports, named.port != nullptr, content->options));
         feed = content->feeds.back().get();
       }
-      feed->add(TRY(sample_files(named.path)));
+      FoundFiles found = TRY(sample_files(named.path));
+      feed->add(found.files);
+      std::ranges::move(found.skipped, std::back_inserter(content->skipped));
     }
     if (!options.for_run) TRY(check_complete(inputs, *content));
+    TRY(check_effects(options, [&] { return kinds_of(*content); }));
     return SamplesAccess::make(std::move(content));
   });
 }

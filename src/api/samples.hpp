@@ -2,6 +2,7 @@
 #pragma once
 
 #include "anybit/samples.hpp"
+#include "api/sample_variety.hpp"
 
 namespace anybit {
 
@@ -11,6 +12,9 @@ struct Samples::Content {
   virtual std::string name() const { return {}; }
   virtual Result<void> rewind() = 0;
   virtual std::optional<std::int64_t> count() const { return std::nullopt; }
+  virtual std::vector<std::string> remarks() const { return {}; }
+
+  SampleVariety variety;  // of what next() has returned
 };
 
 struct SamplesAccess {

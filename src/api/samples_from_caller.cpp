@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "api/sample_array.hpp"
+#include "api/sample_options.hpp"
 #include "api/samples.hpp"
 #include "base/error.hpp"
 #include "base/guard.hpp"
@@ -33,22 +34,24 @@ Result<void> check_complete(const std::vector<Port>& inputs, const std::map<std:
 // Values of all inputs; some may hold several samples.
 class Batch {
  public:
-  // `whole`: see SampleArray::make.
   static Result<Batch> make(const std::vector<Port>& inputs, std::map<std::string, Value>&& values,
-                            bool whole) {
+                            const SampleOptions& options) {
     // Names are checked first: a misspelt name is a better message than a missing input.
     for (const auto& [name, value] : values) TRY(port_named(name, inputs));
     TRY(check_complete(inputs, values));
     Batch batch;
     for (auto& [name, value] : values) {
       const Port* port = TRY(port_named(name, inputs));
-      auto added = batch.add(*port, std::move(value), whole);
+      auto added = batch.add(*port, std::move(value), options);
       if (!added.ok()) return std::move(added).error().within(fmt::format("input '{}'", shown(name)));
     }
     return batch;
   }
 
   std::int64_t count() const { return count_; }
+  bool has_pixels() const {
+    return std::ranges::any_of(arrays_, [](const SampleArray& one) { return one.pixels.has_value(); });
+  }
 
   Result<Sample> at(std::int64_t index) const {
     Sample sample = others_;
@@ -57,12 +60,12 @@ class Batch {
   }
 
  private:
-  Result<void> add(const Port& port, Value value, bool whole) {
+  Result<void> add(const Port& port, Value value, const SampleOptions& options) {
     if (value.kind != Value::Kind::tensor || value.tensor.type == "string") {
       others_[port.name] = std::move(value);
       return {};
     }
-    arrays_.push_back(TRY(SampleArray::make(port, std::move(value.tensor), whole)));
+    arrays_.push_back(TRY(SampleArray::make(port, std::move(value.tensor), options)));
     const std::int64_t count = arrays_.back().count;
     if (count == 0) return invalid_argument("the array holds no sample");
     if (count != 1 && count_ != 1 && count != count_)
@@ -97,7 +100,7 @@ struct Fitted final : Samples::Content {
       batch.reset();  // before the call, since its data may be invalid afterwards
       auto sample = TRY(make());
       if (!sample) return std::optional<Sample>();
-      batch = TRY(Batch::make(inputs, std::move(*sample), true));
+      batch = TRY(Batch::make(inputs, std::move(*sample), {.for_run = true}));
       index = 0;
     }
     return std::optional(TRY(batch->at(index++)));
@@ -139,6 +142,7 @@ struct Stoppable final : Samples::Content {
   std::string name() const override { return inner->name(); }
   Result<void> rewind() override { return inner->rewind(); }
   std::optional<std::int64_t> count() const override { return inner->count(); }
+  std::vector<std::string> remarks() const override { return inner->remarks(); }
 
   std::shared_ptr<Content> inner;
   std::function<bool()> stop;
@@ -162,12 +166,16 @@ Result<Samples> Samples::until(std::function<bool()> stop) const noexcept {
 }
 
 Result<Samples> samples_in(const std::vector<Port>& inputs, const std::map<std::string, Array>& arrays,
-                           std::int64_t limit) noexcept {
+                           const SampleOptions& options) noexcept {
   return guarded([&]() -> Result<Samples> {
     std::map<std::string, Value> values;
     for (const auto& [name, array] : arrays) values.emplace(name, array);
-    return SamplesAccess::make(
-        std::make_shared<InMemory>(TRY(Batch::make(inputs, std::move(values), false)), limit));
+    TRY(check_values(options));
+    Batch batch = TRY(Batch::make(inputs, std::move(values), options));
+    TRY(check_effects(options, [&]() -> Result<SampleKinds> {
+      return SampleKinds{false, batch.has_pixels()};
+    }));
+    return SamplesAccess::make(std::make_shared<InMemory>(std::move(batch), options.limit));
   });
 }
 

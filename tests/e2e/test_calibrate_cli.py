@@ -187,7 +187,6 @@ def test_every_kind_of_file_gives_the_same_ranges(anybit, digits, pixels, tmp_pa
     np.save(tmp_path / "doubles.npy", data.astype(np.float64))
     np.save(tmp_path / "more_dims.npy", data[:, None])
     np.savez(tmp_path / "batch.npz", image=data)
-    np.savez(tmp_path / "unnamed.npz", data)
     np.savez_compressed(tmp_path / "packed.npz", image=data)
     (tmp_path / "raw.bin").write_bytes(data.tobytes())
     (tmp_path / "batch.pb").write_bytes(numpy_helper.from_array(data).SerializeToString())
@@ -209,7 +208,7 @@ def test_every_kind_of_file_gives_the_same_ranges(anybit, digits, pixels, tmp_pa
 
     expected = calibrated("--data", tmp_path / "batch.npy")
     assert expected["samples"] == 5
-    for name in ("doubles.npy", "more_dims.npy", "batch.npz", "unnamed.npz", "packed.npz", "raw.bin", "batch.pb", "npy", "flat", "npz", "pb", "deep"):
+    for name in ("doubles.npy", "more_dims.npy", "batch.npz", "packed.npz", "raw.bin", "batch.pb", "npy", "flat", "npz", "pb", "deep"):
         assert calibrated("--data", tmp_path / name) == expected, name
     assert calibrated("--data", f"image={tmp_path / 'npy'}") == expected
     assert calibrated("--data", tmp_path / "npy" / "0.npy", *[tmp_path / "npy" / f"{i}.npy" for i in range(1, 5)]) == expected

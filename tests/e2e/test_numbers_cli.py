@@ -14,7 +14,7 @@ def numeric_options(anybit):
     """(command, option, is it an integer) for every numeric option, from the help text."""
     commands = re.findall(r"^  (\S+) ", anybit("--help").stdout.split("Subcommands:")[1], re.M)
     for command in commands:
-        for name, kind in re.findall(r"^  (--[a-z-]+)(?:,\S+)? (INT|UINT|FLOAT|N|H,W)\b", anybit("help", command).stdout, re.M):
+        for name, kind in re.findall(r"^  (--[a-z-]+)(?:,\S+)? (INT|UINT|FLOAT|N)\b", anybit("help", command).stdout, re.M):
             yield command, name, kind != "FLOAT"
 
 

@@ -242,7 +242,7 @@ def test_branches_are_quantized_with_a_sample_for_each():
                                  [helper.make_tensor(f"w_{name}", 1, (4, 4), weights.ravel())])
     node = helper.make_node("If", ["c"], ["y"], name="choice", then_branch=branch("then"), else_branch=branch("else"))
     model = model_of([node], [("c", [], 9), ("x", ["N", 4])], [("y", ["N", 4])])
-    x = np.ones((1, 4), np.float32)
+    x = np.float32([[1, -2, 3, 0.5]])
     both = anybit.Quantizer().quantize_with_submodules(model, [(np.array(True), x), (np.array(False), x)])
     one = anybit.Quantizer().quantize_with_submodules(model, [(np.array(True), x)])
     assert {node.outcome for node in both.report.nodes if node.op == "MatMul"} == {"quantized"}

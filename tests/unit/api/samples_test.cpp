@@ -86,7 +86,7 @@ TEST(SamplesInMemory, AreSplitLikeFilesAndCanBeIteratedAgain) {
 }
 
 TEST(SamplesInMemory, EndAtTheLimit) {
-  auto samples = samples_in({port("x", {-1, 3})}, {{"x", floats({4, 3})}}, 2);
+  auto samples = samples_in({port("x", {-1, 3})}, {{"x", floats({4, 3})}}, {.limit = 2});
   EXPECT_EQ(samples->count(), 2);
   EXPECT_EQ(shapes_of(*samples, "x").size(), 2U);
 }
