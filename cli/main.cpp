@@ -164,8 +164,8 @@ int run(int argc, char** argv) {
     const CLI::Option* asked = sub->get_option_no_throw("--json");
     return done.ok() ? kFine : report(done.error(), asked && asked->count() > 0);
   }
-  complain("no command is given", "'anybit --help' lists the commands");
-  return kWrongCall;
+  fmt::print("{}", app.help());  // a bare `anybit` asks what there is
+  return kFine;
 }
 
 }  // namespace

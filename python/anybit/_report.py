@@ -68,7 +68,11 @@ class Report(NeverChanges):
         return f"Report of {self._facts.recipe}: {self._sizes()}{parts}"
 
     def _repr_html_(self) -> str:
-        nodes = table(("node", "operator", "outcome", "to", "why"),
-                      [(one.name, one.op, one.outcome, one.what, one.reason) for one in self._facts.nodes])
-        remarks = "".join(f"<li>{html.escape(shown(one))}</li>" for one in self._facts.remarks)
-        return page(self._facts.recipe, f"{self._sizes()}, {self._facts.samples} samples", nodes, f"<ul>{remarks}</ul>")
+        facts = self._facts
+        counts = Counter((node.outcome, node.reason) for node in facts.nodes)
+        summary = table(("nodes", "outcome", "why"), [(count, *key) for key, count in counts.most_common()])
+        rows = table(("node", "operator", "outcome", "to", "why"),
+                     [(one.name, one.op, one.outcome, one.what, one.reason) for one in facts.nodes])
+        every = f"<details><summary>all {len(facts.nodes)} nodes</summary>{rows}</details>"
+        remarks = "".join(f"<li>{html.escape(shown(one))}</li>" for one in facts.remarks)
+        return page(facts.recipe, f"{self._sizes()}, {facts.samples} samples", summary, every, f"<ul>{remarks}</ul>")

@@ -118,8 +118,7 @@ struct Gathering::Looker final : runtime::Watcher {
   Error bad(std::size_t index, std::size_t n, const kernels::Extremes& seen) const {
     return error_at(Code::invalid_data, fmt::format("value '{}'", shown(all.watched_[index].name)),
                     fmt::format("of {} elements, {} are NaN and {} infinite", n, seen.nans, seen.infinities),
-                    "check this sample, or allow NaN and infinity: they are then counted and "
-                    "ignored");
+                    "check this sample; --allow-nan counts such values and ignores them");
   }
 };
 

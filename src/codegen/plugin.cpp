@@ -158,9 +158,13 @@ Result<std::vector<std::string>> Plugin::list(std::span<const std::string> folde
 
 Result<std::shared_ptr<const Plugin>> Plugin::find(const std::string& name,
                                                    std::span<const std::string> folders) {
-  if (!is_name(name))
+  if (!is_name(name)) {
+    const bool short_form = is_name(name + "-gen");
     return invalid_argument(fmt::format("'{}' cannot be a generator", shown(name)),
-                            "its name ends in -gen, after lower-case letters, digits, '-' and '_'");
+                            short_form
+                                ? fmt::format("did you mean '{}-gen'?", name)
+                                : "its name ends in -gen, after lower-case letters, digits, '-' and '_'");
+  }
   const auto places = TRY(searched(folders));
   for (const std::string& folder : places) {
     const std::string library = library_in(folder, name);

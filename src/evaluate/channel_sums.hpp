@@ -30,6 +30,8 @@ struct ChannelSums {
 
   void add(std::span<const float> reference, std::span<const float> other);
   void add(const ChannelSums& other);
+  // Whether the reference has a finite value: otherwise there is nothing to compare.
+  bool any_finite() const { return low <= high; }
   // Whether all values of the reference are in [0, 1].
   bool in_unit_interval() const { return low >= 0 && high <= 1 + 1e-6F; }
   bool all_zero() const { return low == 0 && high == 0; }

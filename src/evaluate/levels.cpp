@@ -79,7 +79,7 @@ Level level_of_labels(const Comparison& comparison) {
 }
 
 std::string reason_of(const OutputPart& part) {
-  if (part.count == 0) return fmt::format("{} could not be compared", place(part));
+  if (part.count == 0) return fmt::format("{} could not be compared: no finite values", place(part));
   if (part.kind == "classes" && part.rows > 0)
     return fmt::format("{}: the same class in {} of {} rows ({:.1f} %)", place(part), part.agreed, part.rows,
                        100.0 * static_cast<double>(part.agreed) / static_cast<double>(part.rows));

@@ -117,6 +117,7 @@ void set_decisions(const ChannelSums& sums, OutputPart& part) {
 OutputPart part_of(const std::string& output, const ChannelSums& sums, bool probabilities) {
   OutputPart part;
   part.output = output;
+  if (!sums.any_finite()) return part;
   set_difference(sums, part);
   if (probabilities) set_decisions(sums, part);
   return part;

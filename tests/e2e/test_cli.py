@@ -76,7 +76,6 @@ def test_the_version_shows_number_and_build(anybit):
 
 
 @pytest.mark.parametrize("arguments, message, hint", [
-    ([], "no command is given", "--help"),
     (["inspct", "m.onnx"], "unknown command 'inspct'", "did you mean 'inspect'?"),
     (["help", "inspet"], "unknown command 'inspet'", "did you mean 'inspect'?"),
     (["inspect", "m.onnx", "--node"], "unknown option '--node'", "did you mean '--nodes'?"),
