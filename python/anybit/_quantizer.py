@@ -268,10 +268,13 @@ class Quantizer:
         >>> anybit.Quantizer("ethos-u55-128").quantize(digits, calibration=images[:20], samples=10).report.samples
         10
         """
+        return self._quantize_for(self.target, model, calibration, qat, options)
+
+    def _quantize_for(self, target: str, model: Source, calibration: Samples, qat: bool, options: Mapping[str, Any]) -> Model:
         _check_qat(qat)
         if "target" in options:
             raise InvalidArgument("the quantizer has its target already", "", f"Quantizer({options['target']!r})")
-        return quantize(model, self.recipe, calibration, target=self.target, **options)
+        return quantize(model, self.recipe, calibration, target=target, **options)
 
     @checked
     def quantize_with_submodules(self, model: Source, calibration_samples: Samples, is_qat: bool = False) -> Model:

@@ -12,7 +12,7 @@ import io
 import logging
 import re
 import warnings
-from typing import Any, Iterator, Mapping, Optional
+from typing import Any, Iterator, Mapping, Optional, Sequence
 
 from . import _anybit
 from ._arrays import as_numpy
@@ -31,8 +31,8 @@ def export(module: Any, example_inputs: Any = None) -> Model:
     Parameters
     ----------
     module : exported in inference mode; its own mode does not change.
-    example_inputs : a tensor or array, a tuple of them, or a dict by the names of arguments. An exported program has its
-        own.
+    example_inputs : a tensor or array, a tuple of them, or a dict by the names of arguments. An exported program, and the
+        GraphModule of one, has its own.
 
     Raises
     ------
@@ -48,7 +48,43 @@ def export(module: Any, example_inputs: Any = None) -> Model:
     inputs = _Inputs.of(torch, module, example_inputs)
     _check_size(module)
     with _in_inference_mode(module), _quietly(torch):
+        with _told(module):
+            inputs.outputs = _output_names(module, inputs)
         return (_by_dynamo if _has_dynamo(torch) else _by_torchscript)(torch, module, inputs)
+
+
+class CallableModel(Model):
+    """A model that is called like the module that it was made from: tensors or arrays in the order of the inputs.
+
+    It returns tensors if it is given some, else arrays; a tuple if it has several outputs.
+    """
+
+    _session: Any = None
+
+    @classmethod
+    def of(cls, model: Model) -> CallableModel:
+        return cls(model._native, model.report, model.path)
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        from ._session import Session
+
+        if self._session is None:
+            self._session = Session(self)
+        names = [one.name for one in self.inputs]
+        if len(args) > len(names):
+            raise InvalidArgument(f"{len(args)} inputs for a model with {len(names)}", "", ", ".join(names))
+        given = {**dict(zip(names, args)), **named}
+        results = tuple(self._session.run(given).values())
+        if any(hasattr(one, "detach") for one in given.values()):
+            results = tuple(map(_imported().from_numpy, results))
+        return results[0] if len(results) == 1 else results
+
+    def __reduce__(self) -> tuple:
+        return _called, (self.to_bytes(),)
+
+
+def _called(data: bytes) -> CallableModel:
+    return CallableModel.of(load(data))
 
 
 def _imported() -> Any:
@@ -66,13 +102,15 @@ def _is_program(torch: Any, given: Any) -> bool:
 
 
 class _Inputs:
-    """Example inputs as torch takes them: positional and by name."""
+    """Example inputs as torch takes them, positional and by name; and the names of the outputs that they give."""
 
-    def __init__(self, args: tuple, kwargs: dict[str, Any]):
-        self.args, self.kwargs = args, kwargs
+    def __init__(self, args: tuple, kwargs: dict[str, Any], outputs: Sequence[str] = ()):
+        self.args, self.kwargs, self.outputs = args, kwargs, list(outputs)
 
     @classmethod
     def of(cls, torch: Any, module: Any, given: Any) -> _Inputs:
+        if given is None:
+            given = _recorded(torch, module)
         if given is None:
             raise InvalidArgument("a torch module is exported with example inputs", "",
                                   "example_inputs=(tensor, …), of the shapes that the module takes")
@@ -95,13 +133,34 @@ class _Inputs:
         return tuple(map(change, self.args)), {name: change(one) for name, one in self.kwargs.items()}
 
     def doubled(self, torch: Any) -> _Inputs:
-        return _Inputs(*self.mapped(lambda one: torch.cat([one, one]) if hasattr(one, "dim") else one))
+        return _Inputs(*self.mapped(lambda one: torch.cat([one, one]) if hasattr(one, "dim") else one), self.outputs)
+
+
+def _recorded(torch: Any, module: Any) -> Optional[tuple]:
+    """Inputs of the shapes that torch.export left in a GraphModule; None if there are none."""
+    nodes = getattr(getattr(module, "graph", None), "nodes", ())
+    values = [node.meta.get("val") for node in nodes if node.op == "placeholder"]
+    if not values or not all(hasattr(one, "shape") for one in values):
+        return None
+    return tuple(torch.zeros([int(size) for size in one.shape], dtype=one.dtype) for one in values)
 
 
 def _tensor(torch: Any, given: Any) -> Any:
     if hasattr(given, "__array_interface__") and not hasattr(given, "dim"):
         return torch.as_tensor(as_numpy(given))
     return given
+
+
+def _output_names(module: Any, inputs: _Inputs) -> list[str]:
+    """The names of the outputs: the same from both exporters."""
+    count = _count_tensors(module(*inputs.args, **inputs.kwargs))
+    return ["output"] if count == 1 else [f"output_{i}" for i in range(count)]
+
+
+def _count_tensors(results: Any) -> int:
+    if isinstance(results, Mapping):
+        return _count_tensors(tuple(results.values()))
+    return sum(map(_count_tensors, results)) if isinstance(results, (tuple, list)) else int(hasattr(results, "dim"))
 
 
 def _check_size(module: Any) -> None:
@@ -153,8 +212,9 @@ def _by_dynamo(torch: Any, module: Any, inputs: _Inputs) -> Model:
         # torch takes a dimension of size 1 for fixed.
         wide = inputs.doubled(torch) if inputs.batch == 1 else inputs
         with contextlib.suppress(InvalidArgument):
-            return _exported(torch, module, wide.args, kwargs=wide.kwargs, dynamic_shapes=_dynamic(torch, module, wide))
-    return _exported(torch, module, inputs.args, kwargs=inputs.kwargs)
+            return _exported(torch, module, wide.args, kwargs=wide.kwargs, output_names=wide.outputs,
+                             dynamic_shapes=_dynamic(torch, module, wide))
+    return _exported(torch, module, inputs.args, kwargs=inputs.kwargs, output_names=inputs.outputs)
 
 
 def _dynamic(torch: Any, module: Any, inputs: _Inputs) -> Any:
@@ -217,7 +277,7 @@ def _class_of(module: Any) -> str:
 
 
 def _traced(torch: Any, module: Any, inputs: _Inputs, names: list[str], dynamic: bool) -> Model:
-    options: dict[str, Any] = {"input_names": names}
+    options: dict[str, Any] = {"input_names": names, "output_names": inputs.outputs}
     if dynamic:
         options["dynamic_axes"] = {name: {0: "batch"} for name in names}
     if "dynamo" in inspect.signature(torch.onnx.export).parameters:
