@@ -106,7 +106,9 @@ std::int64_t Grouping::groups() const { return product(grid); }
 std::int64_t Grouping::size() const { return product(box); }
 std::int64_t Grouping::count() const { return product(dims); }
 
-Result<Grouping> resolve(const Descriptor& format, const Dims& dims, const GroupingOptions& options) {
+Result<Grouping> resolve(const Descriptor& format, const Dims& dims, const GroupingOptions& given,
+                         const Values& values) {
+  const GroupingOptions options = with_profile(format, values, given);
   if (dims.size() > kMostDims) {
     return error_at(Code::limit_exceeded, {}, fmt::format("rank {} is more than {}", dims.size(), kMostDims));
   }

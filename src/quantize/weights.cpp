@@ -105,7 +105,7 @@ Result<QuantizedWeight> packed_weight(const ConstantNote& note, ThreadPool& pool
   return result;
 }
 
-// A weight in fixed point whose values have no codes: int32, and a power of two as its scale.
+// A weight in fixed point above 16 bits: int32, and a power of two as its scale.
 Result<QuantizedWeight> wide_weight(const ConstantNote& note, const formats::FixedCodec& format,
                                     ThreadPool& pool) {
   const TensorCodec codec = TRY(codec_of(note));
@@ -166,7 +166,7 @@ std::int64_t bytes_of(const lower::Constant& constant) {
 Result<std::shared_ptr<const formats::FixedCodec>> wide_format(const formats::Use& use) {
   auto codec =
       std::dynamic_pointer_cast<const formats::FixedCodec>(TRY(formats::make(use.format, use.parameters)));
-  return codec && !codec->layout().has_codes() ? codec : nullptr;
+  return codec && !codec->packable().ok() ? codec : nullptr;
 }
 
 Result<QuantizedWeight> quantize_weight(const ConstantNote& note, std::span<const double> least,

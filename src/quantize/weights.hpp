@@ -24,7 +24,7 @@ struct QuantizedWeight {
 Result<QuantizedWeight> quantize_weight(const ConstantNote& note, std::span<const double> least,
                                         ThreadPool& pool);
 
-// The format if its values have no codes and are stored as int32, otherwise null.
+// The format if it is fixed point above 16 bits, stored as int32; otherwise null.
 Result<std::shared_ptr<const formats::FixedCodec>> wide_format(const formats::Use& use);
 
 // The size in a file.

@@ -1,6 +1,6 @@
 """The formats with profile=mase against MASE's own quantizers: how many values differ.
 
-    python bench/compare_mase.py CHECKOUT [--python /usr/bin/python3] [--count 100000] [--seed N]
+    python bench/bench_mase.py CHECKOUT [--python /usr/bin/python3] [--count 100000] [--seed N]
 
 CHECKOUT is a copy of MASE's repository. Its quantizers run in another Python, which needs torch and numpy. Inputs are powers of two
 and midpoints between values, each with its neighbours, subnormal and huge numbers, zeros of both signs and numbers of all sizes.
@@ -15,8 +15,6 @@ import tempfile
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
-
 from support.mase_cases import cases
 from support.portable_functions import quantize
 
