@@ -59,16 +59,16 @@ int round_log2(float x) {
 
 Parameter profile_parameter() {
   return {"profile",
-          std::string("anybit"),
-          "anybit: as defined in docs/formats.md; mase: rounded as MASE does",
+          std::string("plain"),
+          "plain: as defined in docs/formats.md; mase: rounded as MASE does",
           0,
           0,
-          {"anybit", "mase"}};
+          {"plain", "mase"}};
 }
 
 bool is_mase(const Values& values) { return word(values, "profile") == "mase"; }
 
-Error no_zero() { return invalid_argument("profile mase has no zero", "with_zero false, or profile anybit"); }
+Error no_zero() { return invalid_argument("profile mase has no zero", "with_zero false, or profile plain"); }
 
 bool passes(float x) { return std::fabs(x) <= kPassed && x != 0; }
 

@@ -141,9 +141,9 @@ std::string profile_of(const YAML::Node& config, const formats::Descriptor& form
 }
 
 Result<void> check_profile(const YAML::Node& profile) {
-  if (!profile || (profile.IsScalar() && (profile.Scalar() == "mase" || profile.Scalar() == "anybit")))
+  if (!profile || (profile.IsScalar() && (profile.Scalar() == "mase" || profile.Scalar() == "plain")))
     return {};
-  return at(profile, invalid_argument("profile is neither mase nor anybit", "\"profile\": \"mase\""));
+  return at(profile, invalid_argument("profile is neither mase nor plain", "\"profile\": \"mase\""));
 }
 
 // `mase`: with MASE's bits, unless the config says otherwise.

@@ -249,6 +249,8 @@ def test_ternary(rng):
         config = {"name": "ternary", "profile": "mase", "weight_width": 2, "weight_scaling_factor": scaled, "weight_mean": None,
                   "weight_median": None, "weight_max": None, "data_in_width": 32}
         assert np.array_equal(weight_in_file(config, x), rules.ternary(x, scaled))
+        of_data = {"name": "ternary", "profile": "mase", "data_in_scaling_factor": scaled}  # a row is a sample
+        assert np.array_equal(data_in_file(of_data, x), rules.ternary(x, scaled))
 
 
 @promise("mase", 17, "The scheme minifloat_ieee has an exponent width and an exponent bias of the user's choice.")
@@ -331,7 +333,7 @@ def test_newer_schemes_have_their_formats(config, spec):
 @pytest.mark.parametrize("config, problem, hint", [
     ({"name": "mxfp", "weight_exponent_width": 1, "weight_frac_width": 2}, "mxfp with 1 exponent bits and 2 fraction bits", "4 and 3"),
     ({"name": "mxint", "weight_frac_width": 2}, "unknown key 'weight_frac_width' of mxint", "block_size"),
-    ({"name": "integer", "profile": "chop"}, "profile is neither mase nor anybit", "mase"),
+    ({"name": "integer", "profile": "chop"}, "profile is neither mase nor plain", "mase"),
     ({"name": "log", "profile": "mase", "weight_with_zero": True}, "profile mase has no zero", "with_zero false"),
     ({"name": "integer", "weights_width": 8}, "unknown key 'weights_width'", "weight_width"),
     ({"name": "integer", "weight_width": 33}, "33", "32"),
