@@ -1,6 +1,7 @@
 #include "formats/mase.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 
@@ -11,15 +12,35 @@
 namespace anybit::formats::mase {
 namespace {
 
-constexpr double kLogOfTwo = 0.69314718055994530942;
-constexpr double kRootOfTwo = 1.41421356237309504880;
-
 // floor(log2 n) of n >= 1.
 int floor_log2_of(int n) { return std::bit_width(static_cast<unsigned>(n)) - 1; }
 
+// The binades of logarithms: -2 belongs to one below a half, 8 to those of the largest exponents in use.
+constexpr int kLowestBinade = -2, kBinades = 11;
+constexpr std::size_t index_of(int binade) { return static_cast<std::size_t>(binade - kLowestBinade); }
+
 // floor(ln 2 · 2^binade): a logarithm of that binade has a unit in the last place of 2^(binade - 23), and
 // half of it corresponds to this many units of 2^-24 of its power.
-int half_a_unit(int binade) { return static_cast<int>(std::floor(std::ldexp(kLogOfTwo, binade))); }
+constexpr std::array<int, kBinades> kHalfUnits = {0, 0, 0, 1, 2, 5, 11, 22, 44, 88, 177};
+int half_a_unit(int binade) { return kHalfUnits[index_of(binade)]; }
+
+// √2 · 2^23, and half a unit of a logarithm, in the same units of the power, per binade.
+constexpr double kRootOfTwo = 1.41421356237309504880 * (1 << 23);
+constexpr double kHalfUnitAtRoot = 1.41421356237309504880 * 0.69314718055994530942 / 2;
+
+// The first integers above both ends of the tie: of even and of odd exponents.
+struct Thresholds {
+  int even = 0, odd = 0;
+};
+constexpr std::array<Thresholds, kBinades> kThresholds = [] {
+  std::array<Thresholds, kBinades> all{};
+  double half_unit = kHalfUnitAtRoot / 4;  // of the lowest binade
+  for (Thresholds& one : all) {
+    one = {static_cast<int>(kRootOfTwo + half_unit) + 1, static_cast<int>(kRootOfTwo - half_unit) + 1};
+    half_unit *= 2;
+  }
+  return all;
+}();
 
 double sign(float x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 
@@ -38,8 +59,8 @@ NearPower near_power(int exponent) {
 int nearest_power_threshold(int exponent) {
   const int size = exponent >= 0 ? exponent : -exponent - 1;  // the integer part of |exponent + 1/2|
   const int binade = size == 0 ? -1 : floor_log2_of(size);
-  const double exact = std::ldexp(kRootOfTwo, 23), half_unit = std::ldexp(kRootOfTwo * kLogOfTwo, binade - 1);
-  return static_cast<int>(std::ceil(exponent % 2 == 0 ? exact + half_unit : exact - half_unit));
+  const Thresholds& both = kThresholds[index_of(binade)];
+  return exponent % 2 == 0 ? both.even : both.odd;
 }
 
 int floor_log2(float x) {
@@ -58,12 +79,9 @@ int round_log2(float x) {
 }
 
 Parameter profile_parameter() {
-  return {"profile",
-          std::string("plain"),
-          "plain: as defined in docs/formats.md; mase: rounded as MASE does",
-          0,
-          0,
-          {"plain", "mase"}};
+  return {
+      "profile", std::string("plain"), "plain: as defined in docs/formats.md; mase: rounded as MASE does", 0,
+      0,         {"plain", "mase"}};
 }
 
 bool is_mase(const Values& values) { return word(values, "profile") == "mase"; }
