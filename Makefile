@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help build demo demo-mcu docs reference test test-checks test-large test-models test-real test-exhaustive test-arm test-scalar bench bench-io bench-formats bench-gemm bench-kernels bench-conv \
-        bench-accuracy bench-agreement bench-presets bench-static bench-rules bench-quantize bench-packed bench-codegen bench-commit lint format check-all fuzz campaign test-growth \
+        bench-accuracy bench-agreement bench-presets bench-static bench-rules bench-mase bench-quantize bench-packed bench-codegen bench-commit lint format check-all fuzz campaign test-growth \
         install web wheel clean
 
 JOBS ?= $(shell nproc)
@@ -178,6 +178,12 @@ bench-rules:  ## Quantize a recurrent denoiser and a detector by operator type, 
 	@cmake --preset release -DANYBIT_TESTS=ON
 	@cmake --build --preset release -j $(JOBS) --target anybit_cli
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_rules.py $(BENCH)
+
+bench-mase:  ## Compare profile=mase with MASE's own quantizers: MASE=path of its repository
+	@scripts/setup build test python train
+	@cmake --preset release -DANYBIT_TESTS=ON
+	@cmake --build --preset release -j $(JOBS) --target portable_library
+	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_mase.py $(MASE) $(BENCH)
 
 bench-quantize:  ## Measure time and memory of quantization, compared with ONNX Runtime's tool (minutes)
 	@scripts/setup build python models

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated, Any, Iterable, Mapping, Optional, Protocol, Sequence, Union, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Any, Callable, Iterable, Mapping, Optional, Protocol, Sequence, Union, runtime_checkable
 
 from . import _anybit
 from ._checks import Count, Path, checked
@@ -152,18 +152,41 @@ class Serializable(Protocol):
     def SerializeToString(self) -> bytes: ...
 
 
-Source = Annotated[Union[str, os.PathLike[str], bytes, bytearray, memoryview, Serializable, Model],
-                   "a path, bytes, an onnx.ModelProto, an anybit.Model"]
+@runtime_checkable
+class Module(Protocol):
+    """torch.nn.Module, without importing torch."""
+
+    forward: Callable[..., Any]
+    named_modules: Callable[..., Any]
+
+
+@runtime_checkable
+class Program(Protocol):
+    """torch.export.ExportedProgram, without importing torch."""
+
+    graph_module: Any
+    graph_signature: Any
+
+
+Source = Annotated[Union[str, os.PathLike[str], bytes, bytearray, memoryview, Serializable, Model, Module, Program],
+                   "a path, bytes, an onnx.ModelProto, an anybit.Model, a torch module"]
+
+
+def is_module(given: Any) -> bool:
+    """Whether it is a torch module (also a GraphModule) or an exported program; torch is not imported."""
+    return isinstance(given, (Module, Program)) and not isinstance(given, type)
 
 
 @checked
-def load(source: Source, linked_data: bool = False) -> Model:
+def load(source: Source, linked_data: bool = False, *, example_inputs: Any = None) -> Model:
     """Loads and verifies a model.
 
     Parameters
     ----------
-    source : path, bytes, ``onnx.ModelProto`` or ``anybit.Model``. External data is mapped and read on demand.
+    source : path, bytes, ``onnx.ModelProto``, ``anybit.Model``, or a torch module. External data is mapped and read on
+        demand.
     linked_data : whether external data may be symbolic or hard links, as in the caches of model hubs.
+    example_inputs : what a torch module is exported with: a tensor, a tuple of them, or a dict by argument.
 
     Raises
     ------
@@ -174,6 +197,10 @@ def load(source: Source, linked_data: bool = False) -> Model:
     """
     if isinstance(source, Model):
         return source
+    if is_module(source):
+        from ._torch import export
+
+        return export(source, example_inputs)
     if isinstance(source, (str, os.PathLike)):
         path = os.fspath(source)
         return Model(_anybit.load(path, linked_data), path=path)

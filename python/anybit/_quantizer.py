@@ -11,9 +11,9 @@ from . import _anybit
 from ._calibrate import Ranges
 from ._checks import Memory, Threads, checked
 from ._config import Config, _check_qat, scheme_of
-from ._model import Model, Source, load
+from ._model import Model, Source, is_module, load
 from ._report import Report
-from ._samples import Limit, Samples, open_source
+from ._samples import Limit, Samples, example_of, open_source
 from ._text import names
 from .errors import InvalidArgument
 from .progress import Progress, shown
@@ -88,12 +88,12 @@ def quantize(model: Source, recipe: Optional[Recipe] = None, calibration: Sample
              mean: Iterable[float] = (), std: Iterable[float] = (), size: Iterable[int] = (), layout: str = "",
              resize: str = "", channels: str = "", scale: float = 0,
              prepare: bool = True, requantize: bool = False, allow_nan: bool = False, reproducible: bool = False,
-             histograms: bool = False, threads: Threads = 0, max_memory: Memory = 0, progress: Progress = None) -> Model:
+             histograms: bool = False, example_inputs: Any = None, threads: Threads = 0, max_memory: Memory = 0, progress: Progress = None) -> Model:
     """Quantizes a model.
 
     Parameters
     ----------
-    model : path, bytes, ``onnx.ModelProto`` or ``anybit.Model``.
+    model : path, bytes, ``onnx.ModelProto``, ``anybit.Model``, or a torch module.
     recipe : a preset ("int8", "w4", "mxfp6", …: ``anybit.presets()``), the path of a recipe, or a dict; None for the
         default of the target.
     calibration : calibration data (see docs/python.md); weight-only, dynamic and block formats need none.
@@ -109,6 +109,8 @@ def quantize(model: Source, recipe: Optional[Recipe] = None, calibration: Sample
     allow_nan : whether to count and ignore NaN and infinity in activations instead of raising an error.
     reproducible : whether the result is identical on every x86-64 CPU, with slower float kernels during calibration.
     histograms : whether the report has the histograms of activations and weights.
+    example_inputs : what a torch module is exported with: a tensor, a tuple of them, or a dict by argument; None for the
+        first calibration sample, if it has inputs only.
     threads : number of threads; 0 for one per core.
     max_memory : memory limit in bytes; 0 for none.
     progress : see ``anybit.progress``.
@@ -128,7 +130,9 @@ def quantize(model: Source, recipe: Optional[Recipe] = None, calibration: Sample
     >>> [node.op for node in mase.report.nodes if node.outcome != "float"]
     ['Gemm']
     """
-    native = load(model)._native
+    if example_inputs is None and is_module(model):
+        example_inputs = example_of(calibration, model)
+    native = load(model, example_inputs=example_inputs)._native
     made = _recipe(recipe, target)
     known = Ranges.load(ranges) if isinstance(ranges, (str, os.PathLike)) else ranges
     if known is not None and calibration is not None:
@@ -266,10 +270,13 @@ class Quantizer:
         >>> anybit.Quantizer("ethos-u55-128").quantize(digits, calibration=images[:20], samples=10).report.samples
         10
         """
+        return self._quantize_for(self.target, model, calibration, qat, options)
+
+    def _quantize_for(self, target: str, model: Source, calibration: Samples, qat: bool, options: Mapping[str, Any]) -> Model:
         _check_qat(qat)
         if "target" in options:
             raise InvalidArgument("the quantizer has its target already", "", f"Quantizer({options['target']!r})")
-        return quantize(model, self.recipe, calibration, target=self.target, **options)
+        return quantize(model, self.recipe, calibration, target=target, **options)
 
     @checked
     def quantize_with_submodules(self, model: Source, calibration_samples: Samples, is_qat: bool = False) -> Model:
@@ -288,8 +295,20 @@ def _plain(value: Any) -> Any:
 
 
 def _operator(module_type: Union[str, type]) -> str:
+    """The name of an operator, or of a user's own class of modules, as torch.onnx writes it: "models.Block"."""
     if isinstance(module_type, str):
         return module_type
     name = getattr(module_type, "__name__", type(module_type).__name__)
     snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
-    return next((one for one in (name, name.lower(), snake) if _anybit.is_operator(one)), name)
+    operator = next((one for one in (name, name.lower(), snake) if _anybit.is_operator(one)), "")
+    if not isinstance(module_type, type) or (operator and not _is_own_module(module_type)):
+        return operator or name
+    return f"{module_type.__module__}.{module_type.__qualname__}" if _is_module(module_type) else name
+
+
+def _is_module(given: type) -> bool:
+    return any((one.__module__, one.__name__) == ("torch.nn.modules.module", "Module") for one in given.__mro__)
+
+
+def _is_own_module(given: type) -> bool:
+    return _is_module(given) and not given.__module__.startswith("torch.")

@@ -5,15 +5,18 @@ Calibration data is one of
 - a path, or several: files and folders as on the command line (``"images/"``, ``["ids=ids.npy", "mask=mask.npy"]``);
 - an array, or a dict of arrays by input, with the samples along the first axis;
 - an iterable of samples: arrays, dicts by input, or tuples in the order of the inputs;
-- an object with ``get_next()``, like ONNX Runtime's calibration data readers, that returns dicts, and None at the end.
+- an object with ``get_next()``, like ONNX Runtime's calibration data readers, that returns dicts, and None at the end;
+- a ``DataLoader`` of torch, whose labels are left out.
 
 Arrays may be numpy's or anything with ``__dlpack__`` (torch tensors, without importing torch).
 """
 
 from __future__ import annotations
 
+import inspect
 import os
-from typing import Annotated, Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence, Union
+import sys
+from typing import Annotated, Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Optional, Sequence, Union
 
 from . import _anybit
 from ._arrays import as_numpy, to_native
@@ -83,6 +86,45 @@ def _readings(reader: Any) -> Iterator[Any]:
         yield item
 
 
+def is_loader(given: Any) -> bool:
+    """Whether it is a DataLoader; torch is not imported."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(given, torch.utils.data.DataLoader)
+
+
+def _without_labels(batch: Any, ports: Sequence[Any]) -> Any:
+    """The inputs of a batch: of (inputs, labels), with one or more inputs, or of a dict with labels among them."""
+    if isinstance(batch, Mapping):
+        return {port.name: batch[port.name] for port in ports if port.name in batch}
+    if not isinstance(batch, (tuple, list)):
+        return batch
+    if isinstance(batch[0], (tuple, list, Mapping)):
+        return _without_labels(batch[0], ports)
+    return tuple(batch[:sum(port.required for port in ports)])
+
+
+class _Argument(NamedTuple):
+    """An argument of a module, like the input of a model."""
+
+    name: str
+    required: bool
+
+
+def example_of(given: Any, module: Any) -> Any:
+    """Example inputs of a module: the first sample, if it can be read again; else None."""
+    if isinstance(given, (str, bytes, os.PathLike)) or isinstance(given, Iterator) or not isinstance(given, Iterable):
+        return None
+    if is_array(given):
+        return given[:1]
+    if isinstance(given, Mapping):
+        return {name: value[:1] for name, value in given.items()}
+    first = next(iter(given), None)
+    if first is None or not is_loader(given):
+        return first
+    arguments = inspect.signature(module.forward).parameters.values()
+    return _without_labels(first, [_Argument(one.name, one.default is one.empty) for one in arguments])
+
+
 def _length(given: Any, limit: Optional[int]) -> Optional[int]:
     """The number of samples, or None if unknown. Only the progress bar needs it, so errors of ``len`` are ignored."""
     try:
@@ -142,14 +184,18 @@ def _rows(given: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _stream(given: Any, model: Any, limit: Optional[int]) -> tuple[Callable[[], Optional[dict]], Optional[int]]:
+    ports = _anybit.inputs_of(model)
+    items: Iterator[Any]
     if hasattr(given, "get_next"):
         items = _readings(given)
+    elif is_loader(given):
+        items = (_without_labels(item, ports) for item in given)
     elif isinstance(given, Iterable) and not isinstance(given, (bytes, bytearray)):
         items = iter(given)
     else:
         raise InvalidArgument(f"{type(given).__name__} is not a source of samples", "",
                               "paths, arrays, an iterable of arrays, dicts or tuples, or an object with get_next()")
-    return _Stream(items, _anybit.inputs_of(model), limit), _length(given, limit)
+    return _Stream(items, ports, limit), _length(given, limit)
 
 
 def _only_input(model: Any) -> str:

@@ -8,6 +8,7 @@
 
 #include "anybit/calibrate.hpp"
 #include "anybit/convert_opset.hpp"
+#include "anybit/modules.hpp"
 #include "anybit/prepare.hpp"
 #include "arrays.hpp"
 #include "errors.hpp"
@@ -60,6 +61,10 @@ Model raised(const Model& model, std::optional<std::int64_t> opset) {
   return take(released([&] { return convert_opset(model, opset); })).model;
 }
 
+Model modules_noted(const Model& model, const std::map<std::string, std::string>& classes) {
+  return take(released([&] { return with_modules(model, classes); }));
+}
+
 }  // namespace
 
 void add_model(nb::module_& module) {
@@ -72,6 +77,7 @@ void add_model(nb::module_& module) {
   module.def("from_bytes", from_bytes, nb::arg("bytes"));
   module.def("prepare", prepared, nb::arg("model"), nb::arg("passes").none(), nb::arg("keep"));
   module.def("convert_opset", raised, nb::arg("model"), nb::arg("opset").none());
+  module.def("with_modules", modules_noted, nb::arg("model"), nb::arg("classes"));
 }
 
 }  // namespace anybit::python

@@ -2,6 +2,7 @@
 #include "formats/binary.hpp"
 
 #include "base/error.hpp"
+#include "formats/mase.hpp"
 #include "formats/sums.hpp"
 #include "formats/table.hpp"
 
@@ -71,13 +72,16 @@ std::span<const Descriptor> binary_descriptors() {
                        "mean: times the mean of |x|, or 2^-126 if that is less",
                        0,
                        0,
-                       {"none", "mean"}}},
+                       {"none", "mean"}},
+                      mase::profile_parameter()},
        .granularity = Granularity::tensor,
        .other_names = {"bool", "bnn", "bit", "int1"},
        .vanishing = true,
        .multiplied = true,
        .make = [](const Values& values) -> Result<std::shared_ptr<const Codec>> {
-         return std::make_shared<const BinaryCodec>(flag(values, "bipolar"), word(values, "scale") == "mean");
+         const bool bipolar = flag(values, "bipolar");  // MASE scales 0 and 1
+         return std::make_shared<const BinaryCodec>(
+             bipolar, word(values, "scale") == "mean" || (mase::is_mase(values) && !bipolar));
        }},
   };
   return all;

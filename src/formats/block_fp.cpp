@@ -7,6 +7,8 @@
 #include "base/error.hpp"
 #include "base/try.hpp"
 #include "formats/block.hpp"
+#include "formats/mase.hpp"
+#include "formats/mase_blocks.hpp"
 #include "formats/sign_magnitude.hpp"
 #include "formats/table.hpp"
 
@@ -44,6 +46,7 @@ Result<std::shared_ptr<const Codec>> make_custom(const Values& values) {
   }
   const BlockFpLayout layout{integer(values, "width"), exponent_width, bias, rule_in(values)};
   TRY(check_layout(layout));
+  if (mase::is_mase(values)) return std::make_shared<const MaseBlockFpCodec>(layout);
   return std::make_shared<const BlockFpCodec>(layout);
 }
 
@@ -126,7 +129,8 @@ std::span<const Descriptor> block_fp_descriptors() {
                       {"exponent_width", std::int64_t{8}, "bits of the shared exponent", 1, 8},
                       {"exponent_bias", std::string("auto"),
                        "bias of the exponent; auto: 2^(exponent_width-1) - 1"},
-                      exponent_rule()},
+                      exponent_rule(),
+                      mase::profile_parameter()},
        .granularity = Granularity::block,
        .block_size = 16,
        .make = make_custom},

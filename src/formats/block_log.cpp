@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "formats/block.hpp"
+#include "formats/mase.hpp"
+#include "formats/mase_blocks.hpp"
 #include "formats/table.hpp"
 
 namespace anybit::formats {
@@ -14,8 +16,11 @@ namespace {
 int rounded_log2(float x) { return exponent_of(x) + (significand_of(x) >= 0x00B504F4u ? 1 : 0); }
 
 Result<std::shared_ptr<const Codec>> make_custom(const Values& values) {
-  return std::make_shared<const BlockLogCodec>(
-      integer(values, "width"), integer(values, "exponent_bias_width"), flag(values, "with_zero"));
+  const int width = integer(values, "width"), bias_width = integer(values, "exponent_bias_width");
+  const bool with_zero = flag(values, "with_zero");
+  if (!mase::is_mase(values)) return std::make_shared<const BlockLogCodec>(width, bias_width, with_zero);
+  if (with_zero) return mase::no_zero();
+  return std::make_shared<const MaseBlockLogCodec>(width, bias_width);
 }
 
 }  // namespace
@@ -109,7 +114,8 @@ std::span<const Descriptor> block_log_descriptors() {
        .parameters = {{"width", std::int64_t{8}, "bits per element, including the sign", 2, 8},
                       {"exponent_bias_width", std::int64_t{8}, "bits of the shared bias, a signed integer", 1,
                        8},
-                      {"with_zero", false, "the lowest code is zero"}},
+                      {"with_zero", false, "the lowest code is zero"},
+                      mase::profile_parameter()},
        .granularity = Granularity::block,
        .block_size = 16,
        .make = make_custom},

@@ -6,6 +6,8 @@
 
 #include "base/error.hpp"
 #include "formats/block.hpp"
+#include "formats/mase.hpp"
+#include "formats/mase_blocks.hpp"
 #include "formats/table.hpp"
 
 namespace anybit::formats {
@@ -18,8 +20,13 @@ Result<std::shared_ptr<const Codec>> make_custom(const Values& values) {
         fmt::format("no block minifloat of {} bits with {} exponent bits", width, exponent_bits),
         "exponent_width at most width - 1 (one bit is the sign)");
   }
-  return std::make_shared<const BlockMinifloatCodec>(exponent_bits, width - exponent_bits - 1,
-                                                     integer(values, "exponent_bias_width"));
+  const int mantissa_bits = width - exponent_bits - 1, bias_width = integer(values, "exponent_bias_width");
+  if (!mase::is_mase(values))
+    return std::make_shared<const BlockMinifloatCodec>(exponent_bits, mantissa_bits, bias_width);
+  if (exponent_bits > 7)
+    return invalid_argument("profile mase: the largest values would exceed float32",
+                            "exponent_width at most 7");
+  return std::make_shared<const MaseBlockMinifloatCodec>(exponent_bits, mantissa_bits, bias_width);
 }
 
 }  // namespace
@@ -94,7 +101,8 @@ std::span<const Descriptor> block_minifloat_descriptors() {
        .parameters = {{"width", std::int64_t{8}, "bits per element", 2, 16},
                       {"exponent_width", std::int64_t{4}, "bits of an element's exponent", 1, 8},
                       {"exponent_bias_width", std::int64_t{8}, "bits of the shared bias, a signed integer", 1,
-                       8}},
+                       8},
+                      mase::profile_parameter()},
        .granularity = Granularity::block,
        .block_size = 16,
        .make = make_custom},

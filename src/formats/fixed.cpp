@@ -14,6 +14,9 @@
 namespace anybit::formats {
 namespace {
 
+// Without codes the step is a scale, a normal number.
+constexpr int kMostWidePlaces = 126;
+
 int preset_frac(const FixedLayout& layout) { return layout.bits / 2; }
 
 // Whether every value becomes zero, for any number of fraction bits.
@@ -26,8 +29,8 @@ int widest_fit(const FixedLayout& layout, Range range) {
   int frac = layout.most_places();
   const auto fits = [&] {
     const double unit = wide_power_of_two(frac);
-    return range.high * unit <= layout.highest() &&
-           (!layout.is_signed || range.low * unit >= layout.lowest());
+    return range.high * unit <= static_cast<double>(layout.highest()) &&
+           (!layout.is_signed || range.low * unit >= static_cast<double>(layout.lowest()));
   };
   while (frac > layout.fewest_places() && !fits()) --frac;
   return frac;
@@ -40,15 +43,15 @@ struct Errors {
 
 Errors errors_at(const FixedLayout& layout, int frac, std::span<const float> values) {
   const double unit = wide_power_of_two(frac), step = wide_power_of_two(-frac);
+  const auto low = static_cast<double>(layout.lowest()), high = static_cast<double>(layout.highest());
   Errors errors;
 
   const auto error = [&](std::size_t i, bool only_clipped) {
     // Negative values have a constant error in an unsigned format: it must not swamp the rest.
     if (!is_finite(values[i]) || (!layout.is_signed && values[i] < 0)) return 0.0;
     const double t = values[i] * unit;
-    const double q = std::clamp(std::nearbyint(t), static_cast<double>(layout.lowest()),
-                                static_cast<double>(layout.highest()));
-    if (only_clipped && t >= layout.lowest() && t <= layout.highest()) return 0.0;
+    const double q = std::clamp(std::nearbyint(t), low, high);
+    if (only_clipped && t >= low && t <= high) return 0.0;
     const double difference = (t - q) * step;
     return difference * difference;
   };
@@ -60,12 +63,15 @@ Errors errors_at(const FixedLayout& layout, int frac, std::span<const float> val
 Result<std::shared_ptr<const Codec>> make_fixed(const Values& values) {
   const FixedLayout layout{integer(values, "width"), flag(values, "signed")};
   const std::string& text = word(values, "frac");
+  if (text == "auto" && !layout.has_codes())
+    return invalid_argument("frac = auto is not possible above 16 bits", "a number of fraction bits");
   if (text == "auto") return std::make_shared<const FixedCodec>(layout, std::nullopt);
   const int frac = text == "half" ? preset_frac(layout) : TRY(integer_or_auto(values, "frac", 0));
-  if (frac < layout.fewest_places() || frac > layout.most_places()) {
+  const int most = layout.has_codes() ? layout.most_places() : kMostWidePlaces;
+  if (frac < layout.fewest_places() || frac > most) {
     return invalid_argument(
         fmt::format("frac = {} is not possible: float32 cannot represent the values", frac),
-        fmt::format("from {} to {}", layout.fewest_places(), layout.most_places()));
+        fmt::format("from {} to {}", layout.fewest_places(), most));
   }
   return std::make_shared<const FixedCodec>(layout, frac);
 }
@@ -74,7 +80,7 @@ Descriptor fixed_point(std::string_view name, std::string_view summary) {
   return {.name = name,
           .family = "fixed",
           .summary = summary,
-          .parameters = {{"width", std::int64_t{8}, "total bits", 1, 16},
+          .parameters = {{"width", std::int64_t{8}, "total bits; above 16 without codes", 1, 32},
                          {"frac", std::string("half"),
                           "fraction bits: an integer; half: width / 2; auto: the least squared error"},
                          {"signed", true, "two's complement"}},
@@ -87,8 +93,8 @@ Descriptor fixed_point(std::string_view name, std::string_view summary) {
 Properties FixedCodec::properties() const {
   const double step = wide_power_of_two(-frac_.value_or(0));  // auto: for a unit of 1
   return {.bits = layout_.bits,
-          .largest = layout_.highest() * step,
-          .lowest = layout_.lowest() * step,
+          .largest = static_cast<double>(layout_.highest()) * step,
+          .lowest = static_cast<double>(layout_.lowest()) * step,
           .smallest = step,
           .zero = true,
           .layout = layout_.is_signed
@@ -137,13 +143,32 @@ Result<void> FixedCodec::check(ConstWords words) const {
                           fmt::format("from {} to {}", layout_.fewest_places(), layout_.most_places()));
 }
 
+double FixedCodec::rounded(float x, int frac, Draw draw, std::size_t i) const {
+  if (is_nan(x)) return 0;
+  const auto low = static_cast<double>(layout_.lowest()), high = static_cast<double>(layout_.highest());
+  return std::clamp(draw(x * wide_power_of_two(frac), i), low, high);
+}
+
 void FixedCodec::encode(std::span<const float> values, ConstWords words, Draw draw, Code16* codes) const {
-  const double unit = wide_power_of_two(frac(words));
-  const double low = layout_.lowest(), high = layout_.highest();
+  const int places = frac(words);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    codes[i] = layout_.code_of(static_cast<int>(rounded(values[i], places, draw, i)));
+}
+
+void FixedCodec::quantize(std::span<const float> values, ConstWords words, Draw draw, float* out) const {
+  const int places = frac(words);
+  const double step = wide_power_of_two(-places);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const double q = is_nan(values[i]) ? 0.0 : std::clamp(draw(values[i] * unit, i), low, high);
-    codes[i] = layout_.code_of(static_cast<int>(q));
+    const double q = rounded(values[i], places, draw, i);
+    out[i] = static_cast<float>((q == 0 ? 0 : q) * step);  // there is no -0
   }
+}
+
+Result<void> FixedCodec::packable() const {
+  if (layout_.has_codes()) return {};
+  return error_at(Code::unsupported, {},
+                  fmt::format("fixed point of {} bits is not stored as codes", layout_.bits),
+                  "at most 16 bits");
 }
 
 void FixedCodec::decode(std::span<const Code16> codes, ConstWords words, float* values) const {
@@ -164,11 +189,15 @@ void FixedCodec::set_neutral(Words words) const {
 
 Range FixedCodec::range(ConstWords words) const {
   const double step = wide_power_of_two(-frac(words));
-  return {static_cast<float>(layout_.lowest() * step), static_cast<float>(layout_.highest() * step)};
+  return {static_cast<float>(static_cast<double>(layout_.lowest()) * step),
+          static_cast<float>(static_cast<double>(layout_.highest()) * step)};
 }
 
 std::optional<Ungrouped> FixedCodec::ungrouped(ConstWords words) const {
-  return Ungrouped{.low = layout_.lowest(), .high = layout_.highest(), .exponent = -frac(words)};
+  if (!layout_.has_codes()) return std::nullopt;
+  return Ungrouped{.low = static_cast<int>(layout_.lowest()),
+                   .high = static_cast<int>(layout_.highest()),
+                   .exponent = -frac(words)};
 }
 
 std::span<const Descriptor> fixed_descriptors() {

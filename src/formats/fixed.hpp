@@ -11,11 +11,12 @@ struct FixedLayout {
   int bits = 8;
   bool is_signed = true;
 
-  int lowest() const { return is_signed ? -(1 << (bits - 1)) : 0; }
-  int highest() const { return is_signed ? (1 << (bits - 1)) - 1 : (1 << bits) - 1; }
+  std::int64_t lowest() const { return is_signed ? -(std::int64_t{1} << (bits - 1)) : 0; }
+  std::int64_t highest() const { return (std::int64_t{1} << (is_signed ? bits - 1 : bits)) - 1; }
   // The range of fraction bits for which every value is a float32.
   int fewest_places() const { return bits - 127; }
   int most_places() const { return 149; }
+  bool has_codes() const { return bits <= 16; }
   Code16 code_of(int q) const { return static_cast<Code16>(q & ((1 << bits) - 1)); }
   int integer_of(Code16 code) const {
     const int low = code & ((1 << bits) - 1);
@@ -23,6 +24,7 @@ struct FixedLayout {
   }
 };
 
+// Above 16 bits, values have no codes: they are only quantized. Constants are stored as int32.
 class FixedCodec final : public Codec {
  public:
   // Without `frac` each group has its own, chosen from the data.
@@ -38,6 +40,8 @@ class FixedCodec final : public Codec {
   Result<void> check(ConstWords words) const override;
   void encode(std::span<const float> values, ConstWords words, Draw draw, Code16* codes) const override;
   void decode(std::span<const Code16> codes, ConstWords words, float* values) const override;
+  void quantize(std::span<const float> values, ConstWords words, Draw draw, float* out) const override;
+  Result<void> packable() const override;
   std::optional<Scaled> scaled(ConstWords words) const override;
   std::optional<Ungrouped> ungrouped(ConstWords words) const override;
   void set_neutral(Words words) const override;
@@ -45,6 +49,9 @@ class FixedCodec final : public Codec {
   Range range(ConstWords words) const override;
 
  private:
+  // The integer for one value, i-th of those drawn.
+  double rounded(float x, int frac, Draw draw, std::size_t i) const;
+
   FixedLayout layout_;
   std::optional<int> frac_;
 };

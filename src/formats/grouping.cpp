@@ -92,11 +92,23 @@ Result<Granularity> granularity_of(const Descriptor& format, const GroupingOptio
 
 }  // namespace
 
+GroupingOptions with_profile(const Descriptor& format, const Values& values, GroupingOptions options) {
+  const auto profile = values.find("profile");
+  const bool is_mase = profile != values.end() && profile->second == Value(std::string("mase"));
+  const bool given = options.granularity || options.block_size || !options.block.empty();
+  if (!is_mase || format.granularity != Granularity::tensor || given) return options;
+  options.granularity = Granularity::channel;
+  if (!options.axis) options.axis = 0;
+  return options;
+}
+
 std::int64_t Grouping::groups() const { return product(grid); }
 std::int64_t Grouping::size() const { return product(box); }
 std::int64_t Grouping::count() const { return product(dims); }
 
-Result<Grouping> resolve(const Descriptor& format, const Dims& dims, const GroupingOptions& options) {
+Result<Grouping> resolve(const Descriptor& format, const Dims& dims, const GroupingOptions& given,
+                         const Values& values) {
+  const GroupingOptions options = with_profile(format, values, given);
   if (dims.size() > kMostDims) {
     return error_at(Code::limit_exceeded, {}, fmt::format("rank {} is more than {}", dims.size(), kMostDims));
   }

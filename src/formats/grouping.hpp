@@ -33,9 +33,15 @@ struct Grouping {
   std::int64_t count() const;   // elements of the tensor
 };
 
+// The options that a profile implies: with `profile=mase` a format that shares its parameters over the tensor
+// shares them over each index of the first axis.
+GroupingOptions with_profile(const Descriptor& format, const Values& values, GroupingOptions options);
+
 // Granularity::element gives the whole tensor as one group without words. With another granularity, such
 // formats get a scale (scaled.hpp). Errors: axis out of range, block size below 1, both kinds of block, a
-// block for a format or granularity without blocks, rank above 32, element count overflow.
-Result<Grouping> resolve(const Descriptor& format, const Dims& dims, const GroupingOptions& options);
+// block for a format or granularity without blocks, rank above 32, element count overflow. `values` may have
+// a profile.
+Result<Grouping> resolve(const Descriptor& format, const Dims& dims, const GroupingOptions& options,
+                         const Values& values = {});
 
 }  // namespace anybit::formats

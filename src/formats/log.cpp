@@ -6,6 +6,8 @@
 
 #include "base/error.hpp"
 #include "base/try.hpp"
+#include "formats/mase.hpp"
+#include "formats/mase_codec.hpp"
 #include "formats/table.hpp"
 
 namespace anybit::formats {
@@ -16,7 +18,14 @@ Result<std::shared_ptr<const Codec>> make_log(const Values& values) {
   const int bias = TRY(integer_or_auto(values, "exponent_bias", (1 << (width - 2)) - 1));
   const LogLayout layout{width, bias, flag(values, "with_zero")};
   TRY(check(layout));
-  return std::make_shared<const LogCodec>(layout);
+  auto codec = std::make_shared<const LogCodec>(layout);
+  if (!mase::is_mase(values)) return codec;
+  if (layout.with_zero) return mase::no_zero();
+  const float offset = mase::log_offset(bias);
+  const auto rule = [layout, offset](float x) {
+    return mase::logarithmic(x, offset, layout.lowest_exponent(), layout.highest_exponent());
+  };
+  return std::make_shared<const MaseCodec>(std::move(codec), false, rule);
 }
 
 }  // namespace
@@ -78,7 +87,8 @@ std::span<const Descriptor> log_descriptors() {
        .summary = "powers of two: a sign and an exponent",
        .parameters = {{"width", std::int64_t{8}, "total bits", 2, 9},
                       {"exponent_bias", std::string("auto"), "bias of the exponent; auto: 2^(width-2) - 1"},
-                      {"with_zero", false, "the lowest code is zero"}},
+                      {"with_zero", false, "the lowest code is zero"},
+                      mase::profile_parameter()},
        .make = make_log},
   };
   return all;

@@ -8,6 +8,8 @@
 #include "base/error.hpp"
 #include "base/try.hpp"
 #include "formats/float_bits.hpp"
+#include "formats/mase.hpp"
+#include "formats/mase_codec.hpp"
 #include "formats/table.hpp"
 
 namespace anybit::formats {
@@ -43,6 +45,16 @@ Result<std::shared_ptr<const Codec>> make_custom(const Values& values, Flavour f
   const MinifloatLayout layout{exponent_bits, width - exponent_bits - 1, bias, flavour};
   TRY(check(layout));
   return std::make_shared<const MinifloatCodec>(layout, saturate);
+}
+
+Result<std::shared_ptr<const Codec>> make_ieee(const Values& values) {
+  auto codec = TRY(make_custom(values, Flavour::finite, true));
+  if (!mase::is_mase(values)) return codec;
+  const MinifloatLayout& layout = dynamic_cast<const MinifloatCodec&>(*codec).layout();
+  // The exponent of the lowest code means subnormals.
+  const mase::Float format{layout.mantissa_bits, -layout.bias, (1 << layout.exponent_bits) - 1 - layout.bias};
+  const auto rule = [format](float x) { return mase::minifloat(x, format); };
+  return std::make_shared<const MaseCodec>(std::move(codec), true, rule);
 }
 
 const Parameter kWidth{"width", std::int64_t{8}, "total bits", 2, 16};
@@ -258,8 +270,8 @@ std::span<const Descriptor> minifloat_descriptors() {
       {.name = "minifloat_ieee",
        .family = "minifloat",
        .summary = "minifloat with subnormals, without Inf and NaN",
-       .parameters = {kWidth, kExponentWidth, kExponentBias},
-       .make = [](const Values& values) { return make_custom(values, Flavour::finite, true); }},
+       .parameters = {kWidth, kExponentWidth, kExponentBias, mase::profile_parameter()},
+       .make = make_ieee},
       {.name = "fp8_e8m0",
        .family = "minifloat",
        .summary = "powers of two, for scales: no sign, no zero",

@@ -8,6 +8,8 @@
 #include "base/error.hpp"
 #include "base/try.hpp"
 #include "formats/float_bits.hpp"
+#include "formats/mase.hpp"
+#include "formats/mase_codec.hpp"
 #include "formats/minifloat.hpp"
 #include "formats/table.hpp"
 
@@ -19,7 +21,11 @@ Result<std::shared_ptr<const Codec>> make_denorm(const Values& values) {
   const int bias = TRY(integer_or_auto(values, "exponent_bias", (1 << (exponent_bits - 1)) - 1));
   const DenormLayout layout{exponent_bits, width - exponent_bits - 1, bias};
   TRY(check(layout));
-  return std::make_shared<const DenormCodec>(layout);
+  auto codec = std::make_shared<const DenormCodec>(layout);
+  if (!mase::is_mase(values)) return codec;
+  const mase::Float format{layout.mantissa_bits, layout.lowest_exponent(), layout.highest_exponent()};
+  const auto rule = [format](float x) { return mase::minifloat_denorm(x, format); };
+  return std::make_shared<const MaseCodec>(std::move(codec), true, rule);
 }
 
 }  // namespace
@@ -101,7 +107,8 @@ std::span<const Descriptor> minifloat_denorm_descriptors() {
        .parameters = {{"width", std::int64_t{8}, "total bits", 3, 16},
                       {"exponent_width", std::int64_t{4}, "bits of the exponent", 1, 8},
                       {"exponent_bias", std::string("auto"),
-                       "bias of the exponent; auto: 2^(exponent_width-1) - 1"}},
+                       "bias of the exponent; auto: 2^(exponent_width-1) - 1"},
+                      mase::profile_parameter()},
        .make = make_denorm},
   };
   return all;

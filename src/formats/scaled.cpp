@@ -47,6 +47,15 @@ void ScaledCodec::decode(std::span<const Code16> codes, ConstWords words, float*
   for (std::size_t i = 0; i < codes.size(); ++i) values[i] *= scale;
 }
 
+// The element may let values through that have no code.
+void ScaledCodec::quantize(std::span<const float> values, ConstWords words, Draw draw, float* out) const {
+  const float scale = float_of(words[0]);
+  std::vector<float> quotients(values.begin(), values.end());
+  for (float& one : quotients) one /= scale;
+  element_->quantize(quotients, {}, draw, out);
+  for (std::size_t i = 0; i < values.size(); ++i) out[i] *= scale;
+}
+
 Range ScaledCodec::range(ConstWords words) const {
   const float scale = float_of(words[0]);
   const Range own = element_->range({});

@@ -27,6 +27,7 @@ class ScaledCodec final : public Codec {
   Result<void> check(ConstWords words) const override;
   void encode(std::span<const float> values, ConstWords words, Draw draw, Code16* codes) const override;
   void decode(std::span<const Code16> codes, ConstWords words, float* values) const override;
+  void quantize(std::span<const float> values, ConstWords words, Draw draw, float* out) const override;
   Range range(ConstWords words) const override;
   std::optional<Scaled> scaled(ConstWords words) const override;
   void set_neutral(Words words) const override;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "formats/mase.hpp"
 #include "formats/sums.hpp"
 #include "formats/table.hpp"
 
@@ -118,7 +119,8 @@ std::span<const Descriptor> ternary_descriptors() {
                        "bits: 2 bits per code; fives: five codes per byte",
                        0,
                        0,
-                       {std::begin(kPackings), std::end(kPackings)}}},
+                       {std::begin(kPackings), std::end(kPackings)}},
+                      mase::profile_parameter()},
        .granularity = Granularity::tensor,
        .other_names = {"twn"},
        .vanishing = true,

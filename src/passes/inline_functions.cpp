@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "graph/modules.hpp"
 #include "graph/names.hpp"
 #include "graph/node.hpp"
 #include "graph/rewrite.hpp"
@@ -100,7 +101,8 @@ class Inliner {
   bool affords(const Function& function, const Node& call) {
     const std::int64_t nodes = node_count(function.nodes);
     const std::int64_t names = 2 * nodes * std::ssize(call.name.str());
-    if (budget_.take_nodes(nodes) && budget_.take_bytes(names)) return true;
+    const std::int64_t modules = nodes * graph::module_bytes(call);
+    if (budget_.take_nodes(nodes) && budget_.take_bytes(names + modules)) return true;
     budget_.leave(fmt::format("call '{}'", shown(call.name.str())));
     return false;
   }
@@ -189,6 +191,7 @@ class Inliner {
         }
       }
       graph::each_graph(node, [&](Graph& inner) { rename_inside(inner, map); });
+      graph::take_modules(node, call);
       out.push_back(std::move(node));
     }
     std::ranges::move(handed_on, std::back_inserter(out));

@@ -37,7 +37,8 @@ class MatMulAdd {
       const int next = index.only_user(linear.outputs[0]);
       if (next < 0) continue;
       Node& sum = graph.nodes[static_cast<std::size_t>(next)];
-      if (!is(sum, "Add") || sum.inputs.size() != 2 || options_.keeps(sum) || options_.keeps(linear))
+      if (!is(sum, "Add") || sum.inputs.size() != 2 || options_.keeps(sum) || options_.keeps(linear) ||
+          !options_.same_rules(sum, linear))
         continue;
       const std::string& bias = sum.inputs[sum.inputs[0] == linear.outputs[0] ? 1 : 0];
       if (!is_row(bias, constants_.find(linear.inputs[1])->dims[1])) continue;

@@ -25,8 +25,10 @@ struct Learned;
 
 struct PassOptions {
   std::set<std::string, std::less<>> keep;  // names of nodes that are not changed
-  // Rules of a recipe that name a node, by node name: such nodes are not changed, so that the rules find
-  // them.
+  // Names of nodes that a rule of a recipe names, each by itself: they are not changed, so that the rule
+  // finds them.
+  std::set<std::string, std::less<>> named;
+  // Rules that name a node or a module that it comes from, by node name.
   std::map<std::string, std::set<std::size_t>, std::less<>> rules;
   // A folded constant may be larger than the constants it replaces by this many bytes.
   std::int64_t growth = std::int64_t{1} << 20;
@@ -43,7 +45,14 @@ struct PassOptions {
   std::shared_ptr<ops::Memory> memory = nullptr;  // for computed constants; null: one per pass
 
   bool keeps(const graph::Node& node) const {
-    return !node.name.empty() && (keep.contains(node.name.str()) || rules.contains(node.name.str()));
+    return !node.name.empty() && (keep.contains(node.name.str()) || named.contains(node.name.str()));
+  }
+
+  // Whether the same rules name both nodes, so that they apply to the node that replaces the two.
+  bool same_rules(const graph::Node& a, const graph::Node& b) const {
+    const auto one = rules.find(a.name.str()), other = rules.find(b.name.str());
+    if (one == rules.end() || other == rules.end()) return one == other;
+    return one->second == other->second;
   }
 
   // Whether a node may be folded into the weights of a linear operator: not if a rule names the node but not

@@ -3,8 +3,10 @@
 
 #include <cmath>
 
+#include "formats/mase_blocks.hpp"
 #include "portable/codes.hpp"
 #include "portable/fit.hpp"
+#include "portable/mase.hpp"
 #include "portable/numbers.hpp"
 #include "portable/table.hpp"
 
@@ -25,15 +27,32 @@ Term power_for(const BlockFpLayout& layout, const Term& largest) {
   return clamped(where(greater(largest, below), below * 2, below));
 }
 
+const BlockFpLayout& layout_of(const formats::Codec& codec) {
+  if (const auto* mase = dynamic_cast<const formats::MaseBlockFpCodec*>(&codec)) return mase->layout();
+  return dynamic_cast<const BlockFpCodec&>(codec).layout();
+}
+
+Term quantize_as_mase(const BlockFpLayout& layout, const Groups& groups, const Term& x) {
+  const Term numbers = finite(x), a = abs(numbers);
+  const Term largest = groups.largest(a);
+  const Term step = mase::ceil_power(largest, {layout.lowest_exponent(), layout.highest_exponent()}) *
+                    std::ldexp(1, -layout.magnitude_bits());
+  const Term units = round(mase::sum(a, x.body().real(formats::mase::kNudge)) / step);
+  const Term magnitude = where(equal(a, 0), 0, min(units, layout.largest_magnitude()) * step);
+  return mase::with_sign(numbers, mase::pass(numbers, limited(magnitude)));
+}
+
 Result<Term> quantize(const Setup& setup, const Groups& groups, const Term& x) {
-  const BlockFpLayout& layout = dynamic_cast<const BlockFpCodec&>(setup.codec).layout();
+  const BlockFpLayout& layout = layout_of(setup.codec);
+  if (dynamic_cast<const formats::MaseBlockFpCodec*>(&setup.codec))
+    return quantize_as_mase(layout, groups, x);
   const Term numbers = finite(x);
   const Term power = power_for(layout, groups.largest(abs(numbers)));
   return with_sign_of(x, limited(to_fraction(numbers, layout.magnitude_bits(), power, setup.rounding)));
 }
 
 Term decode(const Setup& setup, const Groups& groups, const Term& codes, std::span<const Term> fields) {
-  const BlockFpLayout& layout = dynamic_cast<const BlockFpCodec&>(setup.codec).layout();
+  const BlockFpLayout& layout = layout_of(setup.codec);
   std::vector<float> steps;
   for (int e = layout.lowest_exponent(); e <= layout.highest_exponent(); ++e)
     steps.push_back(formats::power_of_two(e - layout.magnitude_bits()));

@@ -27,7 +27,8 @@ Result<Term> quantize(const Setup& setup, const Groups&, const Term& x) {
   }
   const double unit = std::ldexp(1, codec.frac({}));
   const Term steps = rounded(finite(x) * unit, setup.rounding);
-  return without_negative_zero(clip(steps, layout.lowest(), layout.highest())) / unit;
+  const auto lowest = static_cast<double>(layout.lowest()), highest = static_cast<double>(layout.highest());
+  return without_negative_zero(clip(steps, lowest, highest)) / unit;
 }
 
 Term decode(const Setup& setup, const Groups& groups, const Term& codes, std::span<const Term> fields) {

@@ -10,7 +10,9 @@ namespace anybit::portable {
 
 using formats::Granularity;
 
-Result<Layout> layout_of(const formats::Use& use, const formats::Descriptor& format) {
+Result<Layout> layout_of(const formats::Use& given, const formats::Descriptor& format) {
+  formats::Use use = given;
+  use.grouping = formats::with_profile(format, given.parameters, given.grouping);
   if (!use.grouping.block.empty()) {
     return error_at(Code::unsupported, {},
                     fmt::format("{} with blocks of [{}] cannot be written in ONNX operators", use.format,

@@ -23,7 +23,7 @@ struct Layout {
 };
 
 // Errors: those of formats::resolve for axis, granularity and block; 2-D blocks are not supported.
-Result<Layout> layout_of(const formats::Use& use, const formats::Descriptor& format);
+Result<Layout> layout_of(const formats::Use& given, const formats::Descriptor& format);
 
 class Groups {
  public:

@@ -3,7 +3,9 @@
 
 #include <cmath>
 
+#include "formats/mase_codec.hpp"
 #include "portable/codes.hpp"
+#include "portable/mase.hpp"
 #include "portable/numbers.hpp"
 #include "portable/table.hpp"
 
@@ -13,8 +15,16 @@ namespace {
 using formats::LogCodec;
 using formats::LogLayout;
 
+Term quantize_as_mase(const LogLayout& layout, const Term& x) {
+  const Term numbers = finite(x), offset = x.body().real(formats::mase::log_offset(layout.bias));
+  const Term magnitude = mase::nearest_power(mase::sum(abs(numbers), offset),
+                                             {layout.lowest_exponent(), layout.highest_exponent()});
+  return x.body().op("Sign", {mase::sum(numbers, offset)}) * magnitude;
+}
+
 Result<Term> quantize(const Setup& setup, const Groups&, const Term& x) {
-  const LogLayout& layout = dynamic_cast<const LogCodec&>(setup.codec).layout();
+  const LogLayout& layout = formats::base_of<LogCodec>(setup.codec).layout();
+  if (formats::is_mase(setup.codec)) return quantize_as_mase(layout, x);
   const int lowest = layout.lowest_exponent(), highest = layout.highest_exponent();
   const Term numbers = finite(x), a = abs(numbers);
   const Term magnitude = min(nearest_power(a, lowest), std::ldexp(1, highest));

@@ -3,7 +3,9 @@
 
 #include <cmath>
 
+#include "formats/mase_codec.hpp"
 #include "portable/codes.hpp"
+#include "portable/mase.hpp"
 #include "portable/numbers.hpp"
 #include "portable/table.hpp"
 
@@ -31,11 +33,22 @@ Term quantize_powers(const Setup& setup, const E8m0Codec& codec, const Term& x) 
   return where(is_nan(x), kNan, result);
 }
 
+Term quantize_as_mase(const MinifloatLayout& layout, const Term& x) {
+  const int lowest = -layout.bias, highest = (1 << layout.exponent_bits) - 1 - layout.bias;
+  const Term numbers = finite(x), a = abs(numbers);
+  const Term nudged = mase::sum(a, x.body().real(formats::mase::kNudge));
+  const Term power = mase::floor_power(nudged, {lowest, highest});
+  const Term magnitude =
+      mase::minifloat(a, power, x.body().real(std::ldexp(1, lowest)), layout.mantissa_bits);
+  return mase::with_sign(numbers, mase::pass(numbers, magnitude));
+}
+
 Result<Term> quantize(const Setup& setup, const Groups&, const Term& x) {
   if (const auto* powers = dynamic_cast<const E8m0Codec*>(&setup.codec))
     return quantize_powers(setup, *powers, x);
-  const auto& codec = dynamic_cast<const MinifloatCodec&>(setup.codec);
+  const auto& codec = formats::base_of<MinifloatCodec>(setup.codec);
   const MinifloatLayout& layout = codec.layout();
+  if (formats::is_mase(setup.codec)) return quantize_as_mase(layout, x);
   const Term numbers = finite(x);
   Term result = to_unbounded_minifloat(numbers, layout, setup.rounding);
   if (codec.saturate() || layout.flavour == Flavour::finite) {
@@ -50,7 +63,7 @@ Result<Term> quantize(const Setup& setup, const Groups&, const Term& x) {
 
 Term decode(const Setup& setup, const Groups&, const Term& codes, std::span<const Term>) {
   if (setup.codec.bits() <= kMostTableBits) return look_up(numbers_of(setup.codec, {}), codes);
-  return to_single(minifloats(codes, dynamic_cast<const MinifloatCodec&>(setup.codec).layout()));
+  return to_single(minifloats(codes, formats::base_of<MinifloatCodec>(setup.codec).layout()));
 }
 
 }  // namespace

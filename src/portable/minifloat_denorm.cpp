@@ -4,7 +4,9 @@
 
 #include <cmath>
 
+#include "formats/mase_codec.hpp"
 #include "portable/codes.hpp"
+#include "portable/mase.hpp"
 #include "portable/numbers.hpp"
 #include "portable/table.hpp"
 
@@ -14,8 +16,18 @@ namespace {
 using formats::DenormCodec;
 using formats::DenormLayout;
 
+Term quantize_as_mase(const DenormLayout& layout, const Term& x) {
+  const Term numbers = finite(x), a = abs(numbers);
+  const Term nudged = mase::sum(a, x.body().real(formats::mase::kNudge));
+  const Term step = mase::ceil_power(nudged, {layout.lowest_exponent(), layout.highest_exponent()}) *
+                    std::ldexp(1, -layout.mantissa_bits);
+  const Term magnitude = min(round(a / step), std::ldexp(1, layout.mantissa_bits) - 1) * step;
+  return mase::with_sign(numbers, mase::pass(numbers, magnitude));
+}
+
 Result<Term> quantize(const Setup& setup, const Groups&, const Term& x) {
-  const DenormLayout& layout = dynamic_cast<const DenormCodec&>(setup.codec).layout();
+  const DenormLayout& layout = formats::base_of<DenormCodec>(setup.codec).layout();
+  if (formats::is_mase(setup.codec)) return quantize_as_mase(layout, x);
   const Term numbers = finite(x);
   // power_below gives 2^(E - 1).
   const Term below = power_below(abs(numbers), layout.lowest_exponent() - 1);
@@ -27,7 +39,7 @@ Result<Term> quantize(const Setup& setup, const Groups&, const Term& x) {
 
 Term decode(const Setup& setup, const Groups&, const Term& codes, std::span<const Term>) {
   if (setup.codec.bits() <= kMostTableBits) return look_up(numbers_of(setup.codec, {}), codes);
-  const DenormLayout& layout = dynamic_cast<const DenormCodec&>(setup.codec).layout();
+  const DenormLayout& layout = formats::base_of<DenormCodec>(setup.codec).layout();
   const auto [sign, magnitude] = sign_magnitude(codes, layout.bits());
   std::vector<double> steps;
   for (int field = 0; field < 1 << layout.exponent_bits; ++field)

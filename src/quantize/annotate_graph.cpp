@@ -150,7 +150,7 @@ class Annotator {
     return named(i) ? Asked::named : matcher_.covers_all() ? Asked::with_all : Asked::no;
   }
   bool named(std::size_t i) const {
-    return matcher_.named(notes_.nodes[i].name) || matcher_.by_type(notes_.nodes[i].op);
+    return matcher_.named(subject_of(node(i), true, 0)) || matcher_.by_type(notes_.nodes[i].op);
   }
   // --- which values ---
 

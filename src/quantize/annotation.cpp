@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/try.hpp"
+#include "graph/modules.hpp"
 #include "quantize/annotate_graph.hpp"
 
 namespace anybit::quantizing {
@@ -31,7 +32,7 @@ Result<void> annotate_graph(const Scope& scope, Matcher& matcher, const Target& 
 void remark_named(const GraphNotes& notes, const Matcher& matcher, std::set<std::string>& remarks) {
   for (const NodeNote& note : notes.nodes) {
     if (note.less && matcher.by_type(note.op)) remarks.insert(fmt::format("{}: {}", note.op, note.reason));
-    if (note.less && matcher.named(note.name))
+    if (note.less && matcher.named({note.name, {}}))
       remarks.insert(fmt::format("{} '{}': {}", note.op, shown(note.name), note.reason));
   }
   for (const GraphNotes& inner : notes.inner) remark_named(inner, matcher, remarks);
@@ -48,7 +49,7 @@ std::string_view name_of(Outcome outcome) {
 Result<Annotation> annotate(const graph::Model& model, const Recipe& recipe, const Target& target,
                             const Limits& limits) {
   TRY(check(recipe, target));
-  Matcher matcher = TRY(Matcher::make(recipe));
+  Matcher matcher = TRY(Matcher::make(recipe, graph::module_classes(model)));
   const Facts facts = TRY(Facts::of(model, limits));
   Annotation annotation;
   TRY(annotate_graph(Scope(*model.graph, facts, nullptr), matcher, target, annotation.graph));

@@ -47,6 +47,8 @@ std::int64_t data_axis(const Scope& scope, const Node& node, int input, std::opt
                        const Spec& spec) {
   if (input < 0) return -1;
   if (spec.granularity() == Granularity::block && sums_one_channel(scope, node)) return -1;
+  if (spec.granularity() == Granularity::channel && !spec.use.grouping.granularity)
+    return 0;  // implied by a profile
   return reduction_axis(node, input, rank);
 }
 

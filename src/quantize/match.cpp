@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 #include "base/try.hpp"
+#include "graph/modules.hpp"
 #include "ops/table.hpp"
 
 namespace anybit::quantizing {
@@ -22,6 +23,16 @@ std::string plain_name(std::string_view name) {
   std::string plain(name);
   std::ranges::replace(plain, '.', '/');
   return plain.starts_with('/') ? plain.substr(1) : plain;
+}
+
+// Whether a class of a module, such as "models.Block", is meant by "models.Block" or "Block".
+bool is_class(std::string_view class_name, std::string_view pattern) {
+  if (!class_name.ends_with(pattern)) return false;
+  return class_name.size() == pattern.size() || class_name[class_name.size() - pattern.size() - 1] == '.';
+}
+
+bool is_of_class(const Subject& subject, std::string_view pattern) {
+  return std::ranges::any_of(subject.classes, [&](const std::string& one) { return is_class(one, pattern); });
 }
 
 // `*` matches any characters, `?` matches one.
@@ -46,8 +57,11 @@ bool fits(std::string_view pattern, std::string_view name) {
 
 // Matches the name itself and all names below it.
 bool covers(std::string_view pattern, std::string_view name) {
-  const std::string wanted = plain_name(pattern), given = plain_name(name);
-  return fits(wanted, given) || fits(wanted + "/*", given);
+  const auto by = [&](const auto& path_of) {
+    const std::string wanted = path_of(pattern), given = path_of(name);
+    return fits(wanted, given) || fits(wanted + "/*", given);
+  };
+  return by(plain_name) || (name.find('.') != std::string_view::npos && by(graph::module_path));
 }
 
 std::vector<std::string_view> known_types() {
@@ -116,7 +130,25 @@ bool is_for(const Rule& rule, std::string_view op) {
   return rule.kind == Rule::Kind::type && (rule.pattern == op || onnx_name(rule.pattern) == op);
 }
 
-Result<void> check_type(const Rule& rule) {
+Result<void> check_class(const Rule& rule, const Classes& classes) {
+  if (std::ranges::any_of(classes, [&](const std::string& one) { return is_class(one, rule.pattern); }))
+    return {};
+  const bool qualified = rule.pattern.find('.') != std::string::npos;
+  if (qualified && !classes.empty()) return {};  // a class that this model does not use
+  if (qualified)
+    return error_at(
+        Code::invalid_argument, rule.place,
+        fmt::format("'{}': the nodes of this model do not tell the classes of their modules",
+                    shown(rule.pattern)),
+        "an export with torch.onnx.export(…, dynamo=True), or the module itself; or rules by name");
+  std::vector<std::string_view> known = known_types();
+  for (const std::string& one : classes) known.push_back(std::string_view(one).substr(one.rfind('.') + 1));
+  return error_at(Code::invalid_argument, rule.place,
+                  fmt::format("no operator is called '{}'", shown(rule.pattern)),
+                  did_you_mean(rule.pattern, known));
+}
+
+Result<void> check_type(const Rule& rule, const Classes& classes) {
   if (is_never_quantized(rule.pattern) && !is_float(rule.scheme))
     return error_at(Code::invalid_argument, rule.place,
                     fmt::format("{} cannot be quantized", shown(rule.pattern)),
@@ -131,19 +163,10 @@ Result<void> check_type(const Rule& rule) {
     return error_at(Code::invalid_argument, rule.place,
                     fmt::format("{} has no weights, and the rule is for weights only", shown(rule.pattern)),
                     "activations: …, or no rule for it");
-  if (is_type(rule.pattern)) return {};
-  return error_at(Code::invalid_argument, rule.place,
-                  fmt::format("no operator is called '{}'", shown(rule.pattern)),
-                  did_you_mean(rule.pattern, known_types()));
+  return is_type(rule.pattern) ? Result<void>() : check_class(rule, classes);
 }
 
-}  // namespace
-
-bool is_type(std::string_view name) {
-  const std::vector<std::string_view> known = known_types();
-  return std::ranges::find(known, name) != known.end();
-}
-
+// `linear` is a linear operator with constant weights, `conv2d` a Conv of that rank, …
 std::vector<std::string> types_of(const graph::Node& node, bool constant_weight, std::size_t rank) {
   using Linear = ops::Traits::Linear;
   std::vector<std::string> types{node.op_type.str()};
@@ -169,9 +192,26 @@ std::vector<std::string> types_of(const graph::Node& node, bool constant_weight,
   return types;
 }
 
+}  // namespace
+
+bool is_type(std::string_view name) {
+  const std::vector<std::string_view> known = known_types();
+  return std::ranges::find(known, name) != known.end();
+}
+
+Subject subject_of(const graph::Node& node, bool constant_weight, std::size_t rank) {
+  Subject subject{node.name.str(), types_of(node, constant_weight, rank), {}, {}};
+  for (graph::Module& one : graph::modules_of(node)) {
+    subject.module = std::move(one.path);
+    if (!one.class_name.empty()) subject.classes.push_back(std::move(one.class_name));
+  }
+  return subject;
+}
+
 struct Matcher::State {
   std::vector<Rule> rules;                             // the least specific first; in order within a kind
   std::vector<std::unique_ptr<re2::RE2>> expressions;  // by rule; null for other kinds
+  std::vector<bool> classes;                           // by rule: whether its type is a class of modules
   std::vector<bool> used;
   std::set<std::string> met;      // node names and types that were looked up
   std::set<std::string> tensors;  // tensor names that were looked up
@@ -182,11 +222,13 @@ struct Matcher::State {
       case Rule::Kind::global:
         return true;
       case Rule::Kind::type:
-        return std::ranges::find(subject.types, rule.pattern) != subject.types.end();
+        return std::ranges::find(subject.types, rule.pattern) != subject.types.end() ||
+               (classes[i] && is_of_class(subject, rule.pattern));
       case Rule::Kind::regex:
         return re2::RE2::FullMatch(subject.name, *expressions[i]);
       case Rule::Kind::name:
-        return covers(rule.pattern, subject.name);
+        return covers(rule.pattern, subject.name) ||
+               (!subject.module.empty() && covers(rule.pattern, subject.module));
       case Rule::Kind::io:
       case Rule::Kind::tensor:
         return false;
@@ -194,9 +236,10 @@ struct Matcher::State {
     return false;
   }
 
-  bool names(std::size_t i, const std::string& name) const {
+  // Whether the rule is for this node or a module that it comes from, not for its operator or all nodes.
+  bool names(std::size_t i, const Subject& subject) const {
     const Rule::Kind kind = rules[i].kind;
-    return (kind == Rule::Kind::name || kind == Rule::Kind::regex) && holds(i, Subject{name, {}});
+    return (kind == Rule::Kind::name || kind == Rule::Kind::regex || classes[i]) && holds(i, subject);
   }
 };
 
@@ -204,12 +247,13 @@ Matcher::Matcher(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Matcher::Matcher(Matcher&&) noexcept = default;
 Matcher::~Matcher() = default;
 
-Result<Matcher> Matcher::make(const Recipe& recipe) {
+Result<Matcher> Matcher::make(const Recipe& recipe, const Classes& classes) {
   auto state = std::make_unique<State>();
   state->rules = recipe.rules;
   std::ranges::stable_sort(state->rules, {}, &Rule::kind);
   for (const Rule& rule : state->rules) {
-    if (rule.kind == Rule::Kind::type) TRY(check_type(rule));
+    if (rule.kind == Rule::Kind::type) TRY(check_type(rule, classes));
+    state->classes.push_back(rule.kind == Rule::Kind::type && !is_type(rule.pattern));
     auto& expression = state->expressions.emplace_back();
     if (rule.kind != Rule::Kind::regex) continue;
     expression = std::make_unique<re2::RE2>(rule.pattern, re2::RE2::Quiet);
@@ -226,6 +270,7 @@ Scheme Matcher::scheme(const Subject& subject) {
   Scheme result{Spec{}, Spec{}, std::nullopt, Spec{}, std::nullopt};
   state_->met.insert(subject.name);
   state_->met.insert(subject.types.begin(), subject.types.end());
+  if (!subject.module.empty()) state_->met.insert(subject.module);
   for (std::size_t i = 0; i < state_->rules.size(); ++i) {
     if (!state_->holds(i, subject)) continue;
     state_->used[i] = true;
@@ -280,9 +325,9 @@ Result<Spec> Matcher::tensor(const std::string& name, const Spec& spec) {
   return spec;
 }
 
-bool Matcher::named(const std::string& name) const {
+bool Matcher::named(const Subject& subject) const {
   for (std::size_t i = 0; i < state_->rules.size(); ++i) {
-    if (state_->names(i, name)) return true;
+    if (state_->names(i, subject)) return true;
   }
   return false;
 }
@@ -293,12 +338,19 @@ bool Matcher::by_type(const std::string& op) const {
   return std::ranges::any_of(state_->rules, [&](const Rule& rule) { return is_for(rule, op); });
 }
 
-std::set<std::size_t> Matcher::naming(const graph::Node& node) const {
-  std::set<std::size_t> rules;
+Matcher::Naming Matcher::naming(const graph::Node& node) const {
+  Naming naming;
+  const Subject subject = subject_of(node, true, 0);
   for (std::size_t i = 0; i < state_->rules.size(); ++i) {
-    if (state_->names(i, node.name.str()) || is_for(state_->rules[i], node.op_type.str())) rules.insert(i);
+    const Rule& rule = state_->rules[i];
+    const bool by_type = is_for(rule, node.op_type.str());
+    if (!by_type && !state_->names(i, subject)) continue;
+    naming.rules.insert(i);
+    naming.itself |=
+        by_type || rule.kind == Rule::Kind::regex ||
+        (rule.kind == Rule::Kind::name && fits(plain_name(rule.pattern), plain_name(subject.name)));
   }
-  return rules;
+  return naming;
 }
 
 Result<std::vector<std::string>> Matcher::unused() const {

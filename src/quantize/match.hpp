@@ -13,21 +13,27 @@ namespace anybit::quantizing {
 
 // The properties of a node that rules match.
 struct Subject {
-  std::string name;                // of the node
-  std::vector<std::string> types;  // its operator and other names: "Gemm", "linear"
+  std::string name;                       // of the node
+  std::vector<std::string> types;         // its operator and other names: "Gemm", "linear"
+  std::string module = {};                // the innermost module that it comes from: "blocks.sub"
+  std::vector<std::string> classes = {};  // of the modules that it comes from: "models.Block"
 };
 
-// Other names of an operator: `linear` is a linear operator with constant weights, `conv2d` a Conv of that
-// rank, … `rank`: of the weight; 0 if unknown.
-std::vector<std::string> types_of(const graph::Node& node, bool constant_weight, std::size_t rank);
+// `constant_weight`: whether the operator, if it is linear, has constant weights. `rank`: of the weight; 0 if
+// unknown.
+Subject subject_of(const graph::Node& node, bool constant_weight, std::size_t rank);
 
 // Returns true if this is the name of an operator in ONNX or another framework.
 bool is_type(std::string_view name);
 
+// Classes of modules: graph::module_classes().
+using Classes = std::set<std::string, std::less<>>;
+
 class Matcher {
  public:
-  // An error if a regular expression is invalid or a type is unknown.
-  static Result<Matcher> make(const Recipe& recipe);
+  // An error if a regular expression is invalid or a type is unknown. `classes`: of the modules that nodes of
+  // the model come from; they are types, too.
+  static Result<Matcher> make(const Recipe& recipe, const Classes& classes = {});
   Matcher(Matcher&&) noexcept;
   ~Matcher();
 
@@ -41,14 +47,18 @@ class Matcher {
   // Returns the spec of a tensor: `spec`, modified by the rule for the tensor if there is one.
   Result<Spec> tensor(const std::string& name, const Spec& spec);
   bool has_tensors() const;
-  // Returns true if a rule matches this node by name or regular expression.
-  bool named(const std::string& name) const;
+  // Returns true if a rule matches this node by name, regular expression, or a module that it comes from.
+  bool named(const Subject& subject) const;
   // Returns true if a rule is for every operator that can be quantized.
   bool covers_all() const;
   // Returns true if a rule is for this operator type, by its ONNX name or another.
   bool by_type(const std::string& op) const;
-  // Returns the rules that match a node by name or type.
-  std::set<std::size_t> naming(const graph::Node& node) const;
+  // The rules that match a node by name, type, or a module that it comes from.
+  struct Naming {
+    std::set<std::size_t> rules;
+    bool itself = false;  // one of them is for the node by itself, not for a module
+  };
+  Naming naming(const graph::Node& node) const;
 
   // Reports rules that matched nothing: an error for names and regular expressions, remarks for types.
   Result<std::vector<std::string>> unused() const;

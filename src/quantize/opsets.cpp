@@ -6,6 +6,7 @@
 #include "lower/linear.hpp"
 #include "lower/standard.hpp"
 #include "portable/portable.hpp"
+#include "quantize/weights.hpp"
 
 namespace anybit::quantizing {
 namespace {
@@ -26,6 +27,8 @@ Result<std::int64_t> opset_for(const Spec& spec, lower::Functions::Mode mode, bo
   if (spec.is_linear()) return opset_for(spec);
   const lower::StandardType standard = lower::standard_type(spec.use);
   if (standard.type != graph::ElementType::undefined) return standard.opset;
+  constexpr std::int64_t kDequantizesInt32 = 10;
+  if (constant && TRY(wide_format(spec.use))) return kDequantizesInt32;
   if (mode == lower::Functions::Mode::refused)
     return constant ? TRY(lower::linear_type(spec.use)).opset : std::int64_t{1};
   if (mode == lower::Functions::Mode::left_out) return 1;

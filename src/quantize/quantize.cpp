@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/try.hpp"
 #include "graph/index.hpp"
+#include "graph/modules.hpp"
 #include "graph/node.hpp"
 #include "graph/quantization.hpp"
 #include "graph/verify.hpp"
@@ -232,17 +233,18 @@ class Quantizer {
       remark_integer_operators();
     }
     passes::PrepareOptions options;
-    Matcher matcher = TRY(Matcher::make(recipe_));
+    Matcher matcher = TRY(Matcher::make(recipe_, graph::module_classes(*model_)));
     const auto scheme_as = [&](Node node, std::string_view op) {
       node.op_type = graph::Text(op);
-      return matcher.scheme({node.name.str(), types_of(node, true, 2)});
+      return matcher.scheme(subject_of(node, true, 2));
     };
     each_node(*model_->graph, [&](const Node& node) {
       // As a Gemm with the following Add as bias it would match other rules.
       if (node.op_type == "MatMul" && !(scheme_as(node, "MatMul") == scheme_as(node, "Gemm")))
         options.keep.insert(node.name.str());
-      if (std::set<std::size_t> rules = matcher.naming(node); !rules.empty())
-        options.rules.emplace(node.name.str(), std::move(rules));
+      Matcher::Naming naming = matcher.naming(node);
+      if (naming.itself) options.named.insert(node.name.str());
+      if (!naming.rules.empty()) options.rules.emplace(node.name.str(), std::move(naming.rules));
     });
     if (!settings_.prepare) return {};
     options.limits = settings_.executor.limits;
@@ -299,8 +301,8 @@ class Quantizer {
         watched(annotation, settings_.histograms && !settings_.known);
     if (names.empty()) {
       if ((next_ || settings_.known) && !needs_samples())
-        report_.remarks.push_back(fmt::format("recipe '{}' needs no {}: calibration does not use them", recipe_.name,
-                                              settings_.known ? "ranges" : "samples"));
+        report_.remarks.push_back(fmt::format("recipe '{}' needs no {}: calibration does not use them",
+                                              recipe_.name, settings_.known ? "ranges" : "samples"));
       return std::vector<calibrate::Statistics>();
     }
     if (settings_.known) {

@@ -139,8 +139,8 @@ std::vector<Part> parts_of(const Scope& scope, Matcher& matcher, GraphNotes& not
     note.op = node.op_type.str();
     const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
     const std::size_t rank = descriptor ? weight_rank(scope, node, descriptor->traits) : 0;
-    const bool by_name = matcher.named(note.name);
-    Subject subject{note.name, types_of(node, rank > 0, rank)};
+    Subject subject = subject_of(node, rank > 0, rank);
+    const bool by_name = matcher.named(subject);
     const auto group = groups.find(static_cast<int>(i));
     if (group != groups.end()) subject.types.push_back(group->second);
     note.scheme = matcher.scheme(subject);

@@ -330,11 +330,13 @@ bool Spec::symmetric() const {
 void Spec::set_symmetric(bool symmetric) { use.parameters["symmetric"] = symmetric; }
 
 Granularity Spec::granularity() const {
-  if (use.grouping.granularity) return *use.grouping.granularity;
   const auto format = formats::find(use.format);
-  return use.grouping.block_size ? Granularity::block
-         : format.ok()           ? (*format)->granularity
-                                 : Granularity::tensor;
+  formats::GroupingOptions grouping = use.grouping;
+  if (format.ok()) grouping = formats::with_profile(**format, use.parameters, grouping);
+  if (grouping.granularity) return *grouping.granularity;
+  return grouping.block_size ? Granularity::block
+         : format.ok()       ? (*format)->granularity
+                             : Granularity::tensor;
 }
 
 void Spec::set_granularity(Granularity granularity) {

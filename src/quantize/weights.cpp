@@ -1,9 +1,11 @@
 #include "quantize/weights.hpp"
 
 #include <cmath>
+#include <limits>
 
 #include "base/error.hpp"
 #include "base/try.hpp"
+#include "formats/float_bits.hpp"
 #include "kernels/codec/stored_fields.hpp"
 #include "kernels/codec/tensor_codec.hpp"
 #include "kernels/reduce/losses.hpp"
@@ -103,6 +105,33 @@ Result<QuantizedWeight> packed_weight(const ConstantNote& note, ThreadPool& pool
   return result;
 }
 
+// A weight in fixed point above 16 bits: int32, and a power of two as its scale.
+Result<QuantizedWeight> wide_weight(const ConstantNote& note, const formats::FixedCodec& format,
+                                    ThreadPool& pool) {
+  const TensorCodec codec = TRY(codec_of(note));
+  const Bytes held = note.tensor->data.aligned(alignof(float));
+  const std::span values(reinterpret_cast<const float*>(held.data()), held.size() / sizeof(float));
+  if (auto finite = codec.check_finite(values, pool); !finite.ok())
+    return std::move(finite).error().within(note.name);
+  std::vector<float> rounded(values.size());
+  codec.quantize(values, {}, rounded.data(), pool);
+  const int places = format.frac({});
+  std::vector<std::int32_t> integers;
+  integers.reserve(rounded.size());
+  // The nearest float32 to the largest integer may be one more.
+  constexpr double kMost = std::numeric_limits<std::int32_t>::max();
+  for (const float x : rounded)
+    integers.push_back(static_cast<std::int32_t>(std::min(x * formats::wide_power_of_two(places), kMost)));
+  QuantizedWeight result;
+  result.sqnr = std::min(kernels::losses(codec, values, {}, rounded, pool).sqnr, kPerfect);
+  lower::Constant& constant = result.constant;
+  constant.quantized = lower::code_tensor(graph::ElementType::int32, note.tensor->dims, integers, note.name);
+  constant.parameters = {
+      .type = graph::ElementType::int32, .scales = {formats::power_of_two(-places)}, .zero_points = {0}};
+  result.bytes = bytes_of(constant);
+  return result;
+}
+
 // A weight in an ONNX integer type.
 Result<QuantizedWeight> linear_weight(const ConstantNote& note, std::span<const double> least,
                                       ThreadPool& pool) {
@@ -134,10 +163,19 @@ std::int64_t bytes_of(const lower::Constant& constant) {
   return bytes + std::ssize(parameters.scales) * 4 + (std::ssize(parameters.zero_points) * bits + 7) / 8;
 }
 
+Result<std::shared_ptr<const formats::FixedCodec>> wide_format(const formats::Use& use) {
+  auto codec =
+      std::dynamic_pointer_cast<const formats::FixedCodec>(TRY(formats::make(use.format, use.parameters)));
+  return codec && !codec->packable().ok() ? codec : nullptr;
+}
+
 Result<QuantizedWeight> quantize_weight(const ConstantNote& note, std::span<const double> least,
                                         ThreadPool& pool) {
   const bool linear = note.spec.is_integer() && note.spec.has_own_type();
-  QuantizedWeight result = TRY(linear ? linear_weight(note, least, pool) : packed_weight(note, pool));
+  const auto wide = TRY(wide_format(note.spec.use));
+  QuantizedWeight result = TRY(wide     ? wide_weight(note, *wide, pool)
+                               : linear ? linear_weight(note, least, pool)
+                                        : packed_weight(note, pool));
   lower::Constant& constant = result.constant;
   constant.name = note.name;
   constant.places = note.places;

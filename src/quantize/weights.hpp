@@ -1,9 +1,11 @@
 // Quantizes constants in any format.
 #pragma once
 
+#include <memory>
 #include <span>
 
 #include "base/thread_pool.hpp"
+#include "formats/fixed.hpp"
 #include "lower/plan.hpp"
 #include "quantize/annotation.hpp"
 
@@ -21,6 +23,9 @@ struct QuantizedWeight {
 // format cannot be stored.
 Result<QuantizedWeight> quantize_weight(const ConstantNote& note, std::span<const double> least,
                                         ThreadPool& pool);
+
+// The format if it is fixed point above 16 bits, stored as int32; otherwise null.
+Result<std::shared_ptr<const formats::FixedCodec>> wide_format(const formats::Use& use);
 
 // The size in a file.
 std::int64_t bytes_of(const lower::Constant& constant);

@@ -10,8 +10,8 @@ import pytest
 
 import anybit
 
-MODULES = ["anybit"] + [f"anybit.{one.name}" for one in pkgutil.iter_modules(anybit.__path__)
-                        if one.name not in ("_anybit", "__main__")]
+MODULES = ["anybit"] + [one.name for one in pkgutil.walk_packages(anybit.__path__, "anybit.")
+                        if one.name not in ("anybit._anybit", "anybit.__main__")]
 
 
 @pytest.fixture

@@ -97,6 +97,11 @@ def test_the_wheel_has_types_for_every_module(wheel):
     assert used <= told
 
 
+def test_the_interfaces_of_other_tools_are_in_the_wheel(wheel):
+    files = {one for one in zipfile.ZipFile(wheel).namelist() if one.startswith("anybit/compat/")}
+    assert files == {str(one.relative_to(ROOT / "python")) for one in (ROOT / "python" / "anybit" / "compat").glob("*.py")}
+
+
 def test_the_package_is_imported_in_a_fifth_of_a_second(alone):
     program = "import time; begin = time.process_time(); import anybit; print(time.process_time() - begin)"
     assert min(float(alone("-c", program)) for _ in range(5)) < 0.2

@@ -10,7 +10,7 @@ from support import backend
 from support.executing import Executor, ExecutorError, prepare, recognise
 from test_raise_opset import MODELS, sample
 
-MOVES = {"unique_names", "inline_functions", "constant_nodes", "fold_shapes", "inline_if", "remove_no_ops", "remove_unused",
+MOVES = {"unique_names", "inline_functions", "constant_nodes", "cast_like", "fold_shapes", "inline_if", "remove_no_ops", "remove_unused",
          "free_initializers"}
 
 
@@ -370,6 +370,17 @@ def test_functions_are_inlined_unless_their_opset_differs():
     after, _ = prepare(model)
     assert_close(Executor(model).run({"x": values(3, 4)}), Executor(after).run({"x": values(3, 4)}))
     assert operators(after) == ["Mul", "Mul", "Wrapped"] and {one.name for one in after.functions} == {"Twice", "Wrapped"}
+
+
+def test_a_cast_like_a_value_of_known_type_is_folded():
+    model = parsed("""<ir_version: 9, opset_import: ["" : 19]>
+        agraph (float[N, 3] x, float16[N] y) => (float[N, 3] z, float16[N] w) {
+          one = CastLike(double_one, x)  bias = Expand(one, three)  z = Add(x, bias)
+          two = CastLike(x, y)  three_d = ReduceMax<keepdims=0>(two)  w = Mul(y, three_d) }""",
+                   double_one=np.float64(1.5), three=np.int64([3]))
+    after, changes = same_after(model, {"x": values(2, 3), "y": values(2).astype(np.float16)})
+    assert changes["cast_like"] == 2
+    assert operators(after) == ["Add", "Cast", "ReduceMax", "Mul"]
 
 
 def test_constants_of_old_files_are_not_inputs():

@@ -189,15 +189,16 @@ std::unique_ptr<const GroupKernel> make(const std::shared_ptr<const formats::Cod
     return std::make_unique<const AffineKernel>(codec, *affine);
   }
   const auto* fixed = dynamic_cast<const formats::FixedCodec*>(codec.get());
-  if (fixed == nullptr || fixed->words(1) != 0) return nullptr;
+  if (fixed == nullptr || fixed->words(1) != 0 || !fixed->layout().has_codes()) return nullptr;
+  const formats::FixedLayout& layout = fixed->layout();
   const int frac = fixed->frac({});
   if (frac < -100 || frac > 100) return nullptr;  // quotients would leave float32's normal numbers
   return std::make_unique<const FixedKernel>(AffineGroup{.scale = formats::power_of_two(-frac),
                                                          .zero_point = 0,
-                                                         .lowest = fixed->layout().lowest(),
-                                                         .highest = fixed->layout().highest(),
-                                                         .bits = fixed->layout().bits,
-                                                         .is_signed = fixed->layout().is_signed});
+                                                         .lowest = static_cast<int>(layout.lowest()),
+                                                         .highest = static_cast<int>(layout.highest()),
+                                                         .bits = layout.bits,
+                                                         .is_signed = layout.is_signed});
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ Result<TensorCodec> TensorCodec::make(std::string_view format, const formats::Di
   result.values_ = TRY(formats::complete(*result.descriptor_, options.parameters));
   result.codec_ = TRY(formats::codec_of(*result.descriptor_, result.values_, options.grouping));
   result.packing_ = result.codec_->packing();
-  result.grouping_ = TRY(formats::resolve(*result.descriptor_, dims, options.grouping));
+  result.grouping_ = TRY(formats::resolve(*result.descriptor_, dims, options.grouping, result.values_));
   result.rounding_ = result.codec_->rounding(options.rounding);
   result.seed_ = options.seed;
   result.count_ = result.grouping_.count();

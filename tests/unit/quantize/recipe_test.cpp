@@ -74,6 +74,41 @@ TEST(Recipe, ANameCoversAllBelowItAndDotsAreSlashes) {
   EXPECT_EQ(weight_of(text, {"/blocks/subway", {"Conv"}}), "int8 sym channel");
 }
 
+TEST(Recipe, ANameCoversTheModulesThatANodeComesFrom) {
+  const std::string text = "global: int8\nname: {blocks.sub: float, seq.0: w4}";
+  EXPECT_EQ(weight_of(text, {"node_conv2d_1", {"Conv"}, "blocks.sub.conv", {}}), "float");
+  EXPECT_EQ(weight_of(text, {"node_conv2d_1", {"Conv"}, "blocks.subway", {}}), "int8 sym channel");
+  EXPECT_EQ(weight_of(text, {"/seq/seq.0/seq.0.1/Gemm", {"Gemm"}}), "int4 sym block 32");
+}
+
+TEST(Recipe, ATypeMayBeAClassOfModules) {
+  const Classes classes = {"models.Block", "models.Add"};
+  const auto weight = [&](const std::string& type, const Subject& subject) {
+    const Recipe rules = recipe("global: int8\ntype: {" + type + ": float}");
+    auto matcher = Matcher::make(rules, classes);
+    EXPECT_TRUE(matcher.ok()) << matcher.error().text();
+    return to_string(*matcher->scheme(subject).weight);
+  };
+  const Subject inside{"node", {"Conv"}, "stem.conv", {"models.Net", "models.Block", "torch.nn.Conv2d"}};
+  EXPECT_EQ(weight("models.Block", inside), "float");
+  EXPECT_EQ(weight("Block", inside), "float");
+  EXPECT_EQ(weight("other.Block", inside), "int8 sym channel");
+  const Subject sum{"node", {"Conv"}, "sum", {"models.Net", "models.Add"}};
+  EXPECT_EQ(weight("Add", sum), "int8 sym channel");  // the operator
+  EXPECT_EQ(weight("models.Add", sum), "float");
+}
+
+TEST(Recipe, AnUnknownTypeIsRefusedWithTheNearestClass) {
+  const Recipe rules = recipe("type: {Blok: int8}");
+  const auto refused = Matcher::make(rules, {"models.Block"});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().text(), HasSubstr("did you mean 'Block'"));
+  const Recipe by_class = recipe("type: {models.Block: int8}");
+  const auto untold = Matcher::make(by_class);
+  ASSERT_FALSE(untold.ok());
+  EXPECT_THAT(untold.error().text(), HasSubstr("do not tell the classes of their modules"));
+}
+
 TEST(Recipe, RulesThatMatchNothingAreReported) {
   const Recipe by_name = recipe("global: int8\nname: {nowhere: float}");
   auto matcher = Matcher::make(by_name);

@@ -1,0 +1,96 @@
+#include "anybit/modules.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "api/model_access.hpp"
+#include "base/guard.hpp"
+#include "graph/modules.hpp"
+#include "graph/rewrite.hpp"
+
+namespace anybit {
+namespace {
+
+using Classes = std::map<std::string, std::string>;
+
+// Modules by their path with slashes.
+class Finder {
+ public:
+  explicit Finder(const Classes& classes) : classes_(classes) {
+    for (const auto& [path, class_name] : classes) by_path_.emplace(graph::module_path(path), &path);
+  }
+
+  // Outermost first; empty if no module is known.
+  std::vector<graph::Module> of(const graph::Node& node) const {
+    const std::string* innermost = by_weights(node);
+    if (!innermost) innermost = by_name(graph::module_path(node.name.str()));
+    if (!innermost) return {};
+    std::vector<graph::Module> modules;
+    for (std::size_t end = 0; end != std::string::npos; end = innermost->find('.', end + 1)) {
+      const auto found = classes_.find(innermost->substr(0, end));
+      if (found != classes_.end()) modules.push_back({found->first, found->second});
+    }
+    if (!innermost->empty()) modules.push_back({*innermost, classes_.at(*innermost)});
+    return modules;
+  }
+
+ private:
+  // "blocks.0.conv.weight" is a parameter of the module "blocks.0.conv".
+  const std::string* by_weights(const graph::Node& node) const {
+    for (const std::string& name : node.inputs) {
+      const std::size_t end = name.rfind('.');
+      const auto found = classes_.find(end == std::string::npos ? std::string() : name.substr(0, end));
+      if (end != std::string::npos && found != classes_.end()) return &found->first;
+    }
+    return nullptr;
+  }
+
+  // The longest path that begins the name. A module that is called again has a number behind its name.
+  const std::string* by_name(std::string path) const {
+    const std::string* found = find("");
+    for (std::size_t end = path.find('/'); end != std::string::npos; end = path.find('/', end + 1)) {
+      const std::string* module = find(path.substr(0, end));
+      if (const std::size_t number = numbered(path, end); !module && number != std::string::npos) {
+        module = find(path.substr(0, number));
+        if (module) path.erase(number, end - number);
+        if (module) end = number;
+      }
+      if (module) found = module;
+    }
+    return found;
+  }
+
+  // Where "_1" begins in "…/conv_1", whose last part ends at `end`.
+  static std::size_t numbered(const std::string& path, std::size_t end) {
+    const std::size_t mark = path.find_last_not_of("0123456789", end - 1);
+    return mark != std::string::npos && mark + 1 < end && path[mark] == '_' ? mark : std::string::npos;
+  }
+
+  const std::string* find(const std::string& path) const {
+    const auto found = by_path_.find(path);
+    return found == by_path_.end() ? nullptr : found->second;
+  }
+
+  const Classes& classes_;
+  std::map<std::string, const std::string*> by_path_;
+};
+
+}  // namespace
+
+Result<Model> with_modules(const Model& model, const std::map<std::string, std::string>& classes) noexcept {
+  return guarded([&]() -> Result<Model> {
+    const Model::Content& content = ModelAccess::content(model);
+    graph::Model changed = content.model;
+    const Finder finder(classes);
+    each_graph_of(changed, [&](graph::Graph& graph) {
+      for (graph::Node& node : graph.nodes) {
+        if (!graph::modules_of(node).empty()) continue;
+        const std::vector<graph::Module> modules = finder.of(node);
+        if (!modules.empty()) graph::set_modules(node, modules);
+      }
+    });
+    return ModelAccess::made(std::move(changed), content.limits);
+  });
+}
+
+}  // namespace anybit
