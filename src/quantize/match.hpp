@@ -13,8 +13,9 @@ namespace anybit::quantizing {
 
 // The properties of a node that rules match.
 struct Subject {
-  std::string name;                // of the node
-  std::vector<std::string> types;  // its operator and other names: "Gemm", "linear"
+  std::string name;                       // of the node
+  std::vector<std::string> types;         // its operator and other names: "Gemm", "linear"
+  const ops::NodeFacts* facts = nullptr;  // its inputs and outputs; null: unknown
 };
 
 // Other names of an operator: `linear` is a linear operator with constant weights, `conv2d` a Conv of that
@@ -34,6 +35,8 @@ class Matcher {
   // Returns the scheme of a node: each part from the most specific rule that sets it. All parts are set; the
   // default is float.
   Scheme scheme(const Subject& subject);
+  // Returns what was chosen for a node, which replaces its scheme; null if there was no choice.
+  const Choice* choice(const std::string& key) const;
   // Returns true if a rule that is specific to this node sets its activations to float.
   bool holds_in_float(const Subject& subject) const;
   // Returns the rule for graph inputs and outputs; null if there is none.
@@ -41,6 +44,8 @@ class Matcher {
   // Returns the spec of a tensor: `spec`, modified by the rule for the tensor if there is one.
   Result<Spec> tensor(const std::string& name, const Spec& spec);
   bool has_tensors() const;
+  // Returns true if rules depend on Subject::facts.
+  bool needs_facts() const;
   // Returns true if a rule matches this node by name or regular expression.
   bool named(const std::string& name) const;
   // Returns true if a rule is for every operator that can be quantized.
