@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "base/math.hpp"
 #include "base/try.hpp"
 #include "calibrate/dynamic_error.hpp"
 #include "graph/node.hpp"
@@ -24,7 +25,7 @@ constexpr double kLargestHalf = 65504;  // of float16
 constexpr double kLeastDecibels = 20;   // below, a layer stays in float
 constexpr double kWorthDecibels = 1;    // less error than that is not worth a higher cost
 
-double decibels(double error) { return error > 0 ? -10 * std::log10(error) : 200; }
+double decibels(double error) { return error > 0 ? -10 * math::log10(error) : 200; }
 
 // Calls see(view, notes) for the graph and its subgraphs.
 template <class See>
@@ -108,7 +109,7 @@ class LayerFinder {
     return {};
   }
 
-  // Numbers of multiplications, inputs and outputs per row of a matrix product or position of a convolution.
+  // Numbers of multiplications, inputs and outputs per row of a GEMM or position of a convolution.
   static void measure(const Node& node, const ConstantNote& weight, SchemeChooser::Layer& layer) {
     const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
     const ops::Traits::Weight* traits = descriptor->traits.weight(weight.places.front().input);
@@ -127,7 +128,7 @@ class LayerFinder {
     if (!is_new) return known->second;
     note.rounding = {};
     const QuantizedWeight made = TRY(quantize_weight(note, {}, pool_));
-    return known->second = std::pow(10, -made.sqnr / 10);
+    return known->second = math::pow(10.0, -made.sqnr / 10);
   }
 
   const graph::Model& model_;
@@ -230,6 +231,14 @@ Choice choice_of(const SchemeChooser::Layer& layer, const calibrate::DynamicErro
   return {*best->scheme, fmt::format("{} {}{}", text_of(*best), by, others)};
 }
 
+// The measured error of a value; null if there is none. It does not depend on the view.
+const calibrate::Collector* collected(const calibrate::Statistics& statistics) {
+  for (const auto& [key, collector] : statistics.further) {
+    if (key.first == kErrorCollector && statistics.extent.samples > 0) return &*collector;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 Result<SchemeChooser> SchemeChooser::of(const graph::Model& model, const Annotation& annotation,
@@ -266,9 +275,7 @@ std::map<std::string, Choice> SchemeChooser::choose(const SeenValue& seen) const
   std::map<std::string, Choice> choices;
   for (const Layer& layer : layers_) {
     const calibrate::Statistics* statistics = seen(layer.input);
-    const calibrate::Collector* error = statistics && statistics->extent.samples > 0
-                                            ? statistics->find(kErrorCollector, calibrate::View().text())
-                                            : nullptr;
+    const calibrate::Collector* error = statistics ? collected(*statistics) : nullptr;
     choices.emplace(layer.key, choice_of(layer, static_cast<const calibrate::DynamicError*>(error), costs_));
   }
   for (const Half& half : halves_) {

@@ -36,7 +36,7 @@ class SchemeChooser {
     std::string key, input;  // input: the value that is quantized at run time
     bool positive = false;   // it has no negative elements
     bool may_be_float = false;
-    double macs = 0, inputs = 0, outputs = 0;  // per row of the matrix product, or position of a convolution
+    double macs = 0, inputs = 0, outputs = 0;  // per row of a GEMM, or position of a convolution
     std::vector<Option> options = {};
   };
   // A node that is to compute in float16.

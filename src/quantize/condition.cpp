@@ -57,18 +57,18 @@ Result<Bound> parse_bound(std::string_view text) {
     const std::size_t equals = text.find("==");
     const std::string_view divisor = text.substr(1, equals == std::string_view::npos ? 0 : equals - 1);
     const std::string_view rest = equals == std::string_view::npos ? "" : text.substr(equals + 2);
-    const Bound bound{remainder, TRY(integer_of(rest, text)), TRY(integer_of(divisor, text))};
-    if (bound.divisor < 1)
-      return invalid_argument(fmt::format("'{}' divides by {}", shown(std::string(text)), bound.divisor),
-                              "%32==0");
-    return bound;
+    const std::int64_t left = TRY(integer_of(rest, text)), by = TRY(integer_of(divisor, text));
+    if (by < 1)
+      return invalid_argument(fmt::format("'{}' divides by {}", shown(std::string(text)), by), "%32==0");
+    return Bound{remainder, left, by};
   }
   static constexpr std::pair<std::string_view, Bound::Test> kTests[] = {
       {"==", equal}, {"!=", different}, {">=", at_least}, {"<=", at_most},
       {">", more},   {"<", less},       {"", equal}};
   const auto& [sign, test] =
       *std::ranges::find_if(kTests, [&](const auto& one) { return text.starts_with(one.first); });
-  return Bound{test, TRY(integer_of(text.substr(sign.size()), text))};
+  const std::int64_t number = TRY(integer_of(text.substr(sign.size()), text));
+  return Bound{test, number};
 }
 
 bool TensorCondition::holds(const ops::Value* value) const {

@@ -24,9 +24,11 @@
 #include "quantize/annotation.hpp"
 #include "quantize/choose.hpp"
 #include "quantize/dequantize.hpp"
+#include "quantize/existing_quantization.hpp"
 #include "quantize/opsets.hpp"
 #include "quantize/plan.hpp"
 #include "quantize/remark_on_speed.hpp"
+#include "quantize/report_nodes.hpp"
 #include "quantize/scope.hpp"
 #include "refine/table.hpp"
 
@@ -50,42 +52,6 @@ class Stopwatch {
  private:
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
-
-template <class See>
-void each_node(const Graph& graph, See see) {
-  for (const Node& node : graph.nodes) {
-    see(node);
-    graph::each_graph(node, [&](const Graph& inner) { each_node(inner, see); });
-  }
-}
-
-bool is_quantized(const Model& model) {
-  bool found = false;
-  each_node(*model.graph, [&](const Node& node) {
-    const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
-    found |= descriptor && !descriptor->quantized.empty();
-    found |= node.domain.str() == graph::kAnybit;
-  });
-  return found;
-}
-
-// Functions of anybit's domain that somebody modified: their meaning in another opset is unknown.
-bool has_strange_functions(const Model& model) {
-  return std::ranges::any_of(model.functions,
-                             [](const graph::Function& one) { return one.domain == graph::kAnybit; });
-}
-
-// Counts operators on quantized values by type. They cannot be dequantized.
-std::map<std::string, std::int64_t> integer_operators(const Model& model) {
-  std::map<std::string, std::int64_t> found;
-  each_node(*model.graph, [&](const Node& node) {
-    const std::string& op = node.op_type.str();
-    const ops::Descriptor* descriptor = ops::find(node.domain.str(), op);
-    if (!descriptor || descriptor->quantized.empty()) return;
-    if (!graph::quantizes(node) && !graph::dequantizes(node)) ++found[op];
-  });
-  return found;
-}
 
 // Before IR 4 every initializer also had to be a graph input, though not meant to be overridden.
 void modernize(Model& model) {
@@ -117,45 +83,6 @@ void import_domains(Model& model) {
   const bool imported = std::ranges::any_of(
       model.opsets, [](const graph::OpsetImport& one) { return one.domain.str() == ops::kMicrosoft; });
   if (used && !imported) model.opsets.push_back({graph::Text(std::string(ops::kMicrosoft)), 1, {}});
-}
-
-bool anything(const GraphNotes& notes) {
-  return !notes.constants.empty() || !notes.values.empty() ||
-         std::ranges::any_of(notes.inner, [](const GraphNotes& one) { return anything(one); });
-}
-
-// The reasons why the first few nodes are left in float, for a message.
-std::string reasons(const GraphNotes& notes) {
-  constexpr std::size_t kShown = 3;
-  std::string text;
-  std::size_t left = 0;
-  const std::function<void(const GraphNotes&)> add = [&](const GraphNotes& one) {
-    for (const NodeNote& node : one.nodes) {
-      if (node.reason.empty() || left++ >= kShown) continue;
-      text += fmt::format("{}'{}' ({}): {}", text.empty() ? "" : "; ", node.name, node.op, node.reason);
-    }
-    for (const GraphNotes& inner : one.inner) add(inner);
-  };
-  add(notes);
-  if (left > kShown) text += fmt::format("; and {} more", left - kShown);
-  return text;
-}
-
-void report_nodes(const GraphNotes& notes, const Graph& graph, QuantizationReport& report) {
-  for (std::size_t i = 0; i < notes.nodes.size(); ++i) {
-    const NodeNote& note = notes.nodes[i];
-    const Node& node = graph.nodes[i];
-    if (note.op == "Constant") continue;
-    std::string what;
-    if (note.outcome == Outcome::quantized || note.outcome == Outcome::dynamic)
-      what = to_string(*note.scheme.data_in) + ", " + to_string(*note.scheme.weight);
-    if (note.outcome == Outcome::weights_only) what = to_string(*note.scheme.weight);
-    const bool chosen =
-        !note.choice.empty() && (note.outcome != Outcome::left || note.scheme.data_in->is_float());
-    report.nodes.push_back({notes.place, note.name, note.op, std::string(name_of(note.outcome)),
-                            std::move(what), chosen ? note.choice : note.reason, node.inputs, node.outputs});
-  }
-  for (const GraphNotes& inner : notes.inner) report_nodes(inner, subgraph_of(graph, inner), report);
 }
 
 class Quantizer {

@@ -67,7 +67,8 @@ Result<std::vector<TensorCondition>> tensors_of(const YAML::Node& node, const st
   static constexpr std::string_view kKeys[] = {"rank", "type", "dims"};
   std::vector<TensorCondition> all;
   for (const auto& [key, value] : TRY(members_of(node, what, {}))) {
-    TensorCondition one{.index = TRY(index_of(key, value))};
+    TensorCondition one;
+    one.index = TRY(index_of(key, value));
     for (const auto& [about, given] : TRY(members_of(value, "a tensor's condition", kKeys))) {
       if (about == "rank") {
         one.rank = TRY(bound_of(given, about));
@@ -76,8 +77,10 @@ Result<std::vector<TensorCondition>> tensors_of(const YAML::Node& node, const st
         if (!type.ok()) return at(given, std::move(type).error());
         one.type = *type;
       } else {
-        for (const auto& [axis, bound] : TRY(members_of(given, "dims", {})))
-          one.dims.emplace_back(TRY(index_of(axis, bound)), TRY(bound_of(bound, "a dim")));
+        for (const auto& [axis, bound] : TRY(members_of(given, "dims", {}))) {
+          const std::int64_t at = TRY(index_of(axis, bound));
+          one.dims.emplace_back(at, TRY(bound_of(bound, "a dim")));
+        }
       }
     }
     all.push_back(std::move(one));
@@ -121,9 +124,9 @@ class Rewrite {
   std::optional<bool> quantize_;
 };
 
-class Reader {
+class ConfigurationReader {
  public:
-  explicit Reader(Recipe& recipe) : recipe_(recipe) {}
+  explicit ConfigurationReader(Recipe& recipe) : recipe_(recipe) {}
 
   Result<void> read(const YAML::Node& root) {
     static constexpr std::string_view kKeys[] = {kList, "device_placement", "quantization",
@@ -312,6 +315,8 @@ Result<Recipe> configured(const Recipe& recipe, const Recipe& file) {
   return all;
 }
 
-Result<void> read_onnx_mlir(const YAML::Node& root, Recipe& recipe) { return Reader(recipe).read(root); }
+Result<void> read_onnx_mlir(const YAML::Node& root, Recipe& recipe) {
+  return ConfigurationReader(recipe).read(root);
+}
 
 }  // namespace anybit::quantizing

@@ -17,7 +17,7 @@ MATMUL = {"node_type": "onnx.MatMul"}
 
 @pytest.fixture
 def folder(tmp_path):
-    """Three matrix products of different widths, an unknown number of rows, and a Sigmoid."""
+    """Three MatMuls of different widths, an unknown number of rows, and a Sigmoid."""
     rng = np.random.default_rng(0)
     widths = [64, 96, 40, 32]
     weights = [rng.standard_normal(pair).astype(np.float32) for pair in zip(widths, widths[1:])]

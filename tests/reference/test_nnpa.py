@@ -218,7 +218,7 @@ def test_each_of_the_four_combinations(tool, folder, how):
 @promise("nnpa", 10, "--nnpa-quant-dynamic alone decides the scheme and the operators by itself.")
 @pytest.mark.parametrize("calibrated", [False, True])
 def test_the_flag_alone_decides(tool, folder, calibrated):
-    """Each layer gets the scheme with which its output is about as close as with the best, and is told why."""
+    """Each layer gets the scheme with which its output is about as close as with the best, and the report says why."""
     rng = np.random.default_rng(3)
     wide = rng.standard_normal((64, 64)).astype(np.float32)
     weights = {"even": wide, "one_sided": np.abs(wide), "outlier": rng.standard_normal((64, 1024)), "narrow": wide[:, :1]}
