@@ -96,7 +96,7 @@ class DirectAnnotator {
   }
 
   // A light operator joins if it needs no conversion of large values: its inputs are in float16 already, or
-  // broadcast to one that is, and its constants are normal numbers there.
+  // broadcast to one that is, and float16 can hold its constants.
   bool joins_island(std::size_t i) const {
     const Part& part = parts_[i];
     const bool light = part.traits && !part.heavy && !part.held && !part.traits->sensitive &&
@@ -108,7 +108,7 @@ class DirectAnnotator {
       const std::string& name = node(i).inputs[k];
       if (name.empty() || !scope_.is_float(node(i), k)) continue;
       const graph::Tensor* tensor = scope_.constant(name);
-      if (tensor ? !fits_half(*tensor) : halves_.count(name) == 0 && !is_broadcast(i, k)) return false;
+      if (tensor ? !fits_half(i, *tensor) : halves_.count(name) == 0 && !is_broadcast(i, k)) return false;
       any |= halves_.count(name) != 0;
     }
     return any;
@@ -126,11 +126,14 @@ class DirectAnnotator {
     return mine.size() < all.size();
   }
 
-  static bool fits_half(const graph::Tensor& tensor) {
+  // No element becomes infinite. Tiny ones may become zero where they are added; a factor or divisor must
+  // remain a normal number.
+  bool fits_half(std::size_t i, const graph::Tensor& tensor) const {
     constexpr float kLargest = 65504, kSmallestNormal = 0x1p-14f;
+    const bool adds = node(i).op_type == "Add" || node(i).op_type == "Sub";
     for (std::size_t k = 0; k < static_cast<std::size_t>(tensor.count()); ++k) {
       const float size = std::abs(tensor.data.at<float>(k));
-      if (!(size <= kLargest && (size == 0 || size >= kSmallestNormal))) return false;
+      if (!(size <= kLargest && (adds || size == 0 || size >= kSmallestNormal))) return false;
     }
     return true;
   }

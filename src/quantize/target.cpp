@@ -65,7 +65,8 @@ std::vector<std::string_view> nnpa_operators() {
           "Clip",       "Reshape",
           "Flatten",    "Transpose",
           "Squeeze",    "Unsqueeze",
-          "Concat",     "Identity"};
+          "Concat",     "Slice",
+          "Identity"};
 }
 
 bool fits(const Spec& spec, std::string_view wanted) {
