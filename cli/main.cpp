@@ -115,6 +115,21 @@ std::string_view bare_option(std::span<char* const> arguments) {
   return {};
 }
 
+// The arguments, with the second dash of long options that a command takes with one dash as well.
+std::vector<std::string> with_two_dashes(std::span<char* const> arguments,
+                                         std::span<const NamedCommand> all) {
+  std::vector<std::string> texts(arguments.begin(), arguments.end());
+  const auto called =
+      std::ranges::find(all, texts.size() > 1 ? texts[1] : std::string(), &NamedCommand::name);
+  if (called == all.end()) return texts;
+  for (std::string& text : texts) {
+    if (text.size() < 2 || text[0] != '-' || text[1] == '-') continue;
+    const std::string name = text.substr(1, text.find('=') - 1);
+    if (std::ranges::count(called->command.one_dash, name) > 0) text.insert(0, 1, '-');
+  }
+  return texts;
+}
+
 Result<void> run_command(const CLI::App& app, const std::function<Result<void>()>& action) {
   const auto empty = app.get_options([](const CLI::Option* one) {
     return one->get_items_expected_max() > 0 && std::ranges::count(one->results(), "") > 0;
@@ -151,7 +166,10 @@ int run(int argc, char** argv) {
     return report(empty_text(bare), json);
 
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> texts = with_two_dashes(arguments, all);
+    texts.erase(texts.begin());
+    std::ranges::reverse(texts);  // as CLI11 takes them
+    app.parse(std::move(texts));
   } catch (const CLI::Success& asked) {  // --help, --version
     return app.exit(asked);
   } catch (const CLI::ParseError& error) {

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <filesystem>
 #include <optional>
+#include <sstream>
 
 #include "anybit/codegen.hpp"
 #include "anybit/convert_opset.hpp"
@@ -26,6 +27,20 @@ std::optional<std::int64_t> parse_size(std::string_view text) {
 }
 
 }  // namespace
+
+std::vector<std::string> comma_separated(const std::vector<std::string>& values) {
+  constexpr const char* kSpace = " \t\r\n";
+  std::vector<std::string> words;
+  for (const std::string& text : values) {
+    std::stringstream stream(text);
+    for (std::string word; std::getline(stream, word, ',');) {
+      const std::size_t first = word.find_first_not_of(kSpace);
+      if (first != std::string::npos)
+        words.push_back(word.substr(first, word.find_last_not_of(kSpace) - first + 1));
+    }
+  }
+  return words;
+}
 
 Error unreadable(std::string_view option, std::string_view text, std::string_view example) {
   return {Code::invalid_argument,

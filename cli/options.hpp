@@ -37,6 +37,9 @@ Error wrong_call(Error error);
 // An error of a generator: a usage error if no generator has that name.
 Error of_generator(Error error, const std::string& name, const std::vector<std::string>& folders);
 
+// Splits values at commas, without the spaces around them and without empty words.
+std::vector<std::string> comma_separated(const std::vector<std::string>& values);
+
 // Usage errors: an option value that cannot be parsed, or a name that is given twice.
 Error unreadable(std::string_view option, std::string_view text, std::string_view example);
 Error given_twice(std::string_view option, std::string_view name);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <sstream>
 
 #include "anybit/calibrate.hpp"
 #include "anybit/compare.hpp"
@@ -16,6 +15,7 @@
 #include "options.hpp"
 #include "progress.hpp"
 #include "quantization_text.hpp"
+#include "quantize_recipe.hpp"
 #include "report_file.hpp"
 #include "sample_options.hpp"
 #include "terminal.hpp"
@@ -31,178 +31,13 @@ struct QuantizeFlags {
   ExecutorOptions executor;
   QuantizeOptions quantize;
   SampleArguments samples;
-  std::string recipe, refine, reduce_range, ranges, report;
-  std::string labels;   // a file
-  std::string dynamic;  // the value of --dynamic; "true": no value
-  bool weight_only = false, no_prepare = false;
+  RecipeFlags recipe;
+  std::string ranges, report;
+  std::string labels;  // a file
+  bool no_prepare = false;
   std::uint64_t seed = 0;
-  std::vector<std::string> op_types, exclude;
-  std::vector<std::string> machine;  // the values of -m: accel=NNPA
   bool in_place = false, evaluate = false, json = false, verbose = false;
 };
-
-std::vector<std::string> split(const std::vector<std::string>& texts) {
-  std::vector<std::string> words;
-  for (const std::string& text : texts) {
-    std::stringstream stream(text);
-    for (std::string word; std::getline(stream, word, ',');) {
-      if (!word.empty()) words.push_back(word);
-    }
-  }
-  return words;
-}
-
-// The scheme of --dynamic=symActivation|asymActivation,symWeight|asymWeight, in any order; anybit chooses
-// what is not given.
-Result<std::string> dynamic_scheme(const QuantizeFlags& options) {
-  constexpr const char* kWords = "symActivation or asymActivation, symWeight or asymWeight, comma-separated";
-  std::string data, weight;  // the given words
-  for (const std::string& word : split({options.dynamic})) {
-    if (word == "true") break;  // no value
-    const bool about_data = word == "symActivation" || word == "asymActivation";
-    if (!about_data && word != "symWeight" && word != "asymWeight")
-      return Error{Code::invalid_argument,
-                   fmt::format("--dynamic={}: unknown word '{}'", options.dynamic, word),
-                   {},
-                   kWords};
-    std::string& given = about_data ? data : weight;
-    if (!given.empty() && given != word)
-      return Error{Code::invalid_argument,
-                   fmt::format("--dynamic={}: {} and {} contradict each other", options.dynamic, given, word),
-                   {},
-                   kWords};
-    given = word;
-  }
-  const bool symmetric_data = data == "symActivation", symmetric_weight = weight != "asymWeight";
-  if (options.quantize.target == "nnpa")
-    return fmt::format("{{weights: int8 {} tensor, activations: {} dynamic, refine: sums}}",
-                       symmetric_weight ? "sym" : "asym", symmetric_data ? "int8 sym" : "int8 asym");
-  // Most runtimes do not support per-channel zero points in convolutions.
-  return fmt::format("{{weights: uint8 {}, activations: {} dynamic, refine: sums}}",
-                     symmetric_weight ? "sym channel" : "asym tensor",
-                     symmetric_data ? "int8 sym" : "uint8 asym");
-}
-
-// The scheme of all nodes, or of those of --op-types.
-Result<std::string> scheme_text(const QuantizeFlags& options) {
-  if (!options.dynamic.empty()) return dynamic_scheme(options);
-  if (!options.recipe.empty()) return options.recipe;
-  if (options.weight_only) return std::string("w8");
-  return target_recipe(options.quantize.target);
-}
-
-// Whether the value of --recipe or --target is a path.
-bool is_file(const std::string& text) {
-  return text.find('/') != std::string::npos || text.ends_with(".yaml") || text.ends_with(".yml") ||
-         text.ends_with(".json");
-}
-
-// Parses onnx-mlir's -maccel=NNPA -march=arch15; arch15 is the machine that has NNPA.
-Result<void> read_machine(QuantizeFlags& options) {
-  for (const std::string& word : options.machine) {
-    if (word == "accel=NNPA") {
-      options.quantize.target = "nnpa";
-    } else if (word != "arch=arch15" && word != "arch=z17") {
-      return Error{
-          Code::invalid_argument, "unknown option -m" + word, {}, "-maccel=NNPA, -march=arch15, or --target"};
-    }
-  }
-  return {};
-}
-
-// Rejects combinations in which one option would have no effect.
-Result<void> check_together(const QuantizeFlags& options) {
-  const auto refused = [](std::string what, std::string hint) {
-    return Error{Code::invalid_argument, std::move(what), {}, std::move(hint)};
-  };
-  if (!options.dynamic.empty() && !options.recipe.empty())
-    return refused("--dynamic and --recipe exclude each other",
-                   "one of them; in a recipe: activations: uint8 asym dynamic");
-  if (!options.dynamic.empty() && options.weight_only)
-    return refused("--dynamic quantizes activations, --weight-only leaves them in float", "one of them");
-  if (!options.reduce_range.empty() && options.reduce_range != "pairs" && options.reduce_range != "none")
-    return refused(fmt::format("--reduce-range: unknown value '{}'", printable(options.reduce_range)),
-                   "pairs or none");
-  if (!is_file(options.recipe)) return {};
-  if (!options.op_types.empty())
-    return refused("--op-types is for presets; a recipe file has its own rules",
-                   "global: float and type: {Conv: int8} in the file");
-  if (options.weight_only)
-    return refused("--weight-only is for presets; a recipe file has its own rules",
-                   "activations: float in the file");
-  if (!options.refine.empty())
-    return refused("--refine is for presets; a recipe file has its own rules",
-                   "refine: sum-preserving-rounding beside weights in the file");
-  if (!options.reduce_range.empty())
-    return refused("--reduce-range is for presets; a recipe file has its own rules",
-                   "reduce_range: none beside weights in the file");
-  return {};
-}
-
-// MatMul includes Gemm, which preparation fuses it to.
-std::vector<std::string> op_types(const QuantizeFlags& options) {
-  std::vector<std::string> types;
-  for (const std::string& type : split(options.op_types)) {
-    types.push_back(type);
-    if (type == "MatMul") types.emplace_back("Gemm");
-  }
-  return types;
-}
-
-Result<Recipe> base_recipe(const QuantizeFlags& options) {
-  if (options.dynamic.empty() && is_file(options.recipe)) {
-    auto recipe = Recipe::from_file(options.recipe);
-    if (recipe.ok()) return recipe;
-    std::error_code ignored;
-    Error error = in_file(std::move(recipe).error(), options.recipe);
-    return std::filesystem::exists(options.recipe, ignored) ? wrong_call(std::move(error)) : error;
-  }
-  auto scheme = scheme_text(options);
-  if (!scheme.ok()) return std::move(scheme).error();
-  if (options.op_types.empty() && options.dynamic.empty()) {
-    auto recipe = Recipe::preset(*scheme);
-    if (!recipe.ok()) return wrong_call(std::move(recipe).error());
-    return recipe;
-  }
-  const std::string name = options.dynamic.empty() ? *scheme : "--dynamic";
-  if (options.op_types.empty()) return Recipe::from_text(fmt::format("global: {}", *scheme), name);
-  auto recipe = Recipe::from_text("global: float", name);
-  for (const std::string& type : op_types(options)) {
-    if (recipe.ok()) recipe = recipe->with("type", type, *scheme);
-  }
-  return recipe;
-}
-
-// Adds a rule for all nodes, or for those of --op-types.
-Result<Recipe> with_for_all(Result<Recipe> recipe, const QuantizeFlags& options, const std::string& scheme) {
-  if (options.op_types.empty()) return recipe.ok() ? recipe->with("global", "", scheme) : recipe;
-  for (const std::string& type : op_types(options)) {
-    if (recipe.ok()) recipe = recipe->with("type", type, scheme);
-  }
-  return recipe;
-}
-
-// Builds the recipe from the options. A word of --exclude is an operator type if one has that name, and a
-// node name otherwise.
-Result<Recipe> recipe_of(const QuantizeFlags& options) {
-  if (auto checked = check_together(options); !checked.ok()) return std::move(checked).error();
-  auto recipe = base_recipe(options);
-  if (!recipe.ok()) return recipe;
-  if (options.weight_only)
-    recipe = with_for_all(std::move(recipe), options, "{activations: float, refine: sums}");
-  if (!options.refine.empty())
-    recipe = with_for_all(std::move(recipe), options, fmt::format("{{refine: [{}]}}", options.refine));
-  if (!options.reduce_range.empty())
-    recipe =
-        with_for_all(std::move(recipe), options, fmt::format("{{reduce_range: {}}}", options.reduce_range));
-  if (!recipe.ok()) return recipe;
-  for (const std::string& word : split(options.exclude)) {
-    auto next = recipe->with(is_operator(word) ? "type" : "name", word, "float");
-    if (!next.ok()) return next;
-    recipe = std::move(next);
-  }
-  return recipe;
-}
 
 Result<Quantization> quantized(const Model& model, const Recipe& recipe, const QuantizeFlags& options) {
   QuantizeOptions settings = options.quantize;
@@ -260,7 +95,7 @@ Result<void> check_quantize(const QuantizeFlags& options) {
   auto checked = check_output(options.model, options.output, options.in_place);
   std::vector<std::string> others = options.samples.paths;
   others.insert(others.end(),
-                {options.model, options.output, options.ranges, options.recipe, options.labels});
+                {options.model, options.output, options.ranges, options.recipe.recipe, options.labels});
   if (checked.ok()) checked = check_replaces("--report", options.report, others);
   for (const std::string& path : {options.output, options.report}) {
     if (checked.ok()) checked = check_writable(path);
@@ -274,11 +109,12 @@ Result<void> check_quantize(const QuantizeFlags& options) {
 }
 
 Result<void> run(QuantizeFlags& options) {
-  if (auto read = read_machine(options); !read.ok()) return read;
+  if (auto read = read_machine(options.recipe); !read.ok()) return read;
+  options.quantize.target = options.recipe.target;
   if (auto checked = check_quantize(options); !checked.ok()) return checked;
   auto labels = options.labels.empty() ? std::vector<std::int64_t>() : read_labels(options.labels);
   if (!labels.ok()) return std::move(labels).error();
-  auto recipe = recipe_of(options);
+  auto recipe = recipe_of(options.recipe);
   if (!recipe.ok()) return std::move(recipe).error();
   auto model = load_model(options.model, options.load);
   if (!model.ok()) return std::move(model).error();
@@ -328,39 +164,14 @@ std::function<Result<void>()> set_up_quantize(CLI::App& app) {
   auto options = std::make_shared<QuantizeFlags>();
   app.add_option("MODEL", options->model, "The float32 ONNX file")->required();
   app.add_option("-o,--output", options->output, "Where to write the quantized file")->required();
-  app.add_option("-r,--recipe", options->recipe, "A preset (int8, w8, w4, dynamic-int8, …) or a file [int8]");
+  add_recipe_options(app, options->recipe);
   add_sample_options(app, "--calib,--data", options->samples);
   app.add_option("--ranges", options->ranges, "Ranges from `anybit calibrate`, instead of calibration data");
-  app.add_flag("--dynamic,--nnpa-quant-dynamic", options->dynamic,
-               "Quantize activations at run time: "
-               "--dynamic=symActivation|asymActivation,symWeight|asymWeight");
-  app.add_flag("--weight-only", options->weight_only,
-               "Leave activations in float (recipe w8 unless one is given)");
-  std::string refinements = "Refinements of the quantized model, comma-separated: none";
-  for (const RefinementInfo& one : refinement_list()) {
-    refinements += fmt::format("; {} or {}: {}", one.name, one.alias, one.summary);
-    for (const FormatParameter& parameter : one.parameters)
-      refinements += fmt::format(", {}:{}={} ({})", one.alias, parameter.name, value_text(parameter.preset),
-                                 parameter.doc);
-  }
-  app.add_option("--refine", options->refine, refinements);
-  app.add_option("--reduce-range", options->reduce_range,
-                 "pairs or on: limit int8 weights so that 16-bit sums of pairs cannot saturate in ONNX "
-                 "Runtime on CPUs without VNNI; none: the full range [pairs if the target may saturate]")
-      ->transform([](const std::string& value) { return value == "on" ? "pairs" : value; });
-  app.add_option("--op-types,--nnpa-quant-op-types", options->op_types,
-                 "Quantize only these operators, comma-separated: MatMul (includes Gemm), Conv, …")
-      ->allow_extra_args(false);
-  app.add_option("--exclude", options->exclude,
-                 "Leave these in float: operators, or nodes by name (with wildcards * and ?), "
-                 "comma-separated")
-      ->allow_extra_args(false);
   app.add_option("--emit", options->quantize.emit,
                  "portable (formats that ONNX lacks are model functions), packed (they are operators of "
                  "anybit), qdq (only types of ONNX), qoperator (QLinearConv, …) [portable]");
-  app.add_option("--target", options->quantize.target,
-                 "The hardware or runtime: generic, ort, nnpa, ethos-u55-128, …; or a file [generic]");
-  app.add_option("-m", options->machine, "-maccel=NNPA is --target nnpa")->allow_extra_args(false)->group("");
+  app.add_flag("--strict", options->quantize.strict,
+               "An operator that the recipe names and the target does not run is an error, not a remark");
   app.add_flag("--no-prepare", options->no_prepare, "Do not prepare the graph: fold nothing");
   app.add_flag("--requantize", options->quantize.requantize, "Accept a model that is quantized already");
   app.add_flag("--allow-nan", options->quantize.allow_nan,
@@ -390,6 +201,10 @@ std::function<Result<void>()> set_up_quantize(CLI::App& app) {
 
 }  // namespace
 
-Command quantize_command() { return {"Quantize a model according to a recipe", set_up_quantize}; }
+Command quantize_command() {
+  return {.summary = "Quantize a model according to a recipe",
+          .set_up = set_up_quantize,
+          .one_dash = one_dash_options()};
+}
 
 }  // namespace anybit::cli

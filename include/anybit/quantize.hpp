@@ -51,6 +51,10 @@ class Recipe {
   ANYBIT_API Result<Recipe> with(const std::string& kind, const std::string& pattern,
                                  const std::string& scheme) const noexcept;
 
+  /// Returns the recipe with the rules of a configuration file of onnx-mlir: `quantize: true` there gives
+  /// nodes this recipe's scheme, `quantize: false` and `device: cpu` leave them in float.
+  ANYBIT_API Result<Recipe> configured(const std::string& path) const noexcept;
+
   struct Content;
 
  private:
@@ -106,7 +110,10 @@ struct QuantizeOptions {
   bool requantize = false;      ///< replace existing quantization; otherwise it is kept
   /// Count NaN and infinity in activations and ignore them; otherwise they are an error.
   bool allow_nan = false;
-  bool histograms = false;    ///< add histograms of activations and weights to the report
+  bool histograms = false;  ///< add histograms of activations and weights to the report
+  /// An operator that the recipe names and that the target does not run is an error; otherwise it stays in
+  /// float, and a remark says so.
+  bool strict = false;
   bool reproducible = false;  ///< bit-identical results on every x86-64 CPU; slower calibration
   /// Statistics of this model from an earlier calibration, in place of samples; not owned.
   const Ranges* ranges = nullptr;

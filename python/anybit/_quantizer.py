@@ -88,7 +88,8 @@ def quantize(model: Source, recipe: Optional[Recipe] = None, calibration: Sample
              mean: Iterable[float] = (), std: Iterable[float] = (), size: Iterable[int] = (), layout: str = "",
              resize: str = "", channels: str = "", scale: float = 0,
              prepare: bool = True, requantize: bool = False, allow_nan: bool = False, reproducible: bool = False,
-             histograms: bool = False, example_inputs: Any = None, threads: Threads = 0, max_memory: Memory = 0, progress: Progress = None) -> Model:
+             strict: bool = False, histograms: bool = False, example_inputs: Any = None, threads: Threads = 0,
+             max_memory: Memory = 0, progress: Progress = None) -> Model:
     """Quantizes a model.
 
     Parameters
@@ -108,6 +109,7 @@ def quantize(model: Source, recipe: Optional[Recipe] = None, calibration: Sample
     requantize : whether to accept a model that is quantized already.
     allow_nan : whether to count and ignore NaN and infinity in activations instead of raising an error.
     reproducible : whether the result is identical on every x86-64 CPU, with slower float kernels during calibration.
+    strict : whether an operator that the recipe names and the target does not run is an error, not a remark.
     histograms : whether the report has the histograms of activations and weights.
     example_inputs : what a torch module is exported with: a tensor, a tuple of them, or a dict by argument; None for the
         first calibration sample, if it has inputs only.
@@ -142,7 +144,7 @@ def quantize(model: Source, recipe: Optional[Recipe] = None, calibration: Sample
     source, total = open_source(calibration, native, samples, mean, std, size, layout, resize, channels, scale)
     with shown(progress, "calibrating", total) as bar:
         after, report = _anybit.quantize(native, made, source, None if known is None else known._native, bar,
-                                         target, emit, threads, max_memory, prepare, requantize, allow_nan, reproducible, histograms)
+                                         target, emit, threads, max_memory, prepare, requantize, allow_nan, reproducible, histograms, strict)
     return Model(after, Report(report, native, after))
 
 

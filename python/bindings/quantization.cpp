@@ -15,7 +15,7 @@ namespace {
 nb::tuple quantized(const Model& model, const Recipe& recipe, const Source& source, const Ranges* ranges,
                     nb::object progress, const std::string& target, const std::string& emit, int threads,
                     std::int64_t max_memory, bool prepare, bool requantize, bool allow_nan, bool reproducible,
-                    bool histograms) {
+                    bool histograms, bool strict) {
   Work work(source, std::move(progress));
   auto samples = work.samples(take(inputs_of(model)));
   QuantizeOptions options;
@@ -28,6 +28,7 @@ nb::tuple quantized(const Model& model, const Recipe& recipe, const Source& sour
   options.allow_nan = allow_nan;
   options.reproducible = reproducible;
   options.histograms = histograms;
+  options.strict = strict;
   options.ranges = ranges;
   options.progress = work.progress();
   auto done =
@@ -148,7 +149,7 @@ void add_quantization(nb::module_& module) {
   module.def("quantize", quantized, nb::arg("model"), nb::arg("recipe"), nb::arg("source"),
              nb::arg("ranges").none(), nb::arg("progress").none(), nb::arg("target"), nb::arg("emit"),
              nb::arg("threads"), nb::arg("max_memory"), nb::arg("prepare"), nb::arg("requantize"),
-             nb::arg("allow_nan"), nb::arg("reproducible"), nb::arg("histograms"));
+             nb::arg("allow_nan"), nb::arg("reproducible"), nb::arg("histograms"), nb::arg("strict"));
 }
 
 }  // namespace anybit::python

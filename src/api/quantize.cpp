@@ -107,6 +107,16 @@ Result<Recipe> Recipe::with(const std::string& kind, const std::string& pattern,
   });
 }
 
+Result<Recipe> Recipe::configured(const std::string& path) const noexcept {
+  return guarded([&]() -> Result<Recipe> {
+    auto file = quantizing::read_recipe(TRY(text_of_file(path)), path);
+    if (!file.ok()) return std::move(file).error().within(path);
+    auto merged = quantizing::configured(content_->recipe, *file);
+    if (!merged.ok()) return std::move(merged).error().within(path);
+    return RecipeAccess::make(std::move(merged).value());
+  });
+}
+
 std::vector<RecipeInfo> recipe_presets() {
   std::vector<RecipeInfo> list;
   for (const quantizing::Preset& one : quantizing::presets())
@@ -170,7 +180,9 @@ Result<Quantization> quantize(const Model& model, const Recipe& recipe, Samples*
                                                                           : Mode::refused,
                                   .target = {},
                                   .gather = {}};
-    settings.target = TRY(target_of(options.target));
+    const std::string& own = RecipeAccess::of(recipe).target;
+    settings.target = TRY(target_of(options.target == "generic" && !own.empty() ? own : options.target));
+    settings.target.strict = options.strict;
     settings.gather.allow_nan = options.allow_nan;
     settings.gather.progress = options.progress;
     if (options.ranges) {

@@ -248,6 +248,7 @@ class Writer {
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i].empty() || others.outputs.count(i) != 0) continue;
       const std::string result = std::exchange(node.outputs[i], names_.fresh(node.outputs[i] + "_float16"));
+      in_half_[result] = node.outputs[i];
       casts.push_back(cast(result, node.outputs[i], result, graph::ElementType::float32));
     }
     auto& behind = behind_[at];

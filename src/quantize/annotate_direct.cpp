@@ -1,6 +1,8 @@
 #include "quantize/annotate_direct.hpp"
 
+#include <cmath>
 #include <map>
+#include <unordered_set>
 
 #include "base/error.hpp"
 #include "base/try.hpp"
@@ -14,9 +16,9 @@ using lower::Place;
 
 class DirectAnnotator {
  public:
-  DirectAnnotator(const Scope& scope, const std::vector<Part>& parts,
+  DirectAnnotator(const Scope& scope, const std::vector<Part>& parts, const Target& target,
                   const std::function<Asked(std::size_t)>& asked, ConstantNotes& constants, GraphNotes& notes)
-      : scope_(scope), parts_(parts), asked_(asked), constants_(constants), notes_(notes) {}
+      : scope_(scope), parts_(parts), target_(target), asked_(asked), constants_(constants), notes_(notes) {}
 
   Result<void> run(const Scheme* io) {
     if (io) quantize_ports(*io);
@@ -43,7 +45,7 @@ class DirectAnnotator {
   bool takes_part(std::size_t i) {
     const Part& part = parts_[i];
     NodeNote& note = notes_.nodes[i];
-    if (!part.traits || !scope_.makes_float(node(i))) return false;
+    if (!part.traits || !scope_.makes_float(node(i)) || !target_.runs(note.op)) return false;
     const auto role = part.traits->role_in(node(i));
     const Asked asked = asked_(i);
     if (role == ops::Traits::Role::none) return false;
@@ -56,6 +58,7 @@ class DirectAnnotator {
 
   Result<void> look_at(std::size_t i) {
     if (!takes_data(i) && !has_weights(i) && !has_bias(i) && !makes_data(i)) return {};
+    if (joins_island(i)) return join_island(i);
     if (!takes_part(i)) return {};
     noted_ = false;
     const Part& part = parts_[i];
@@ -70,7 +73,7 @@ class DirectAnnotator {
     }
     if (has_bias(i)) TRY(store_plain(i, norm ? 2 : part.bias, *scheme(i).bias));
     if (makes_data(i)) TRY(make(i));
-    if (scheme(i).compute == "float16" && part.heavy) notes_.half.push_back(static_cast<int>(i));
+    if (scheme(i).compute == "float16" && part.heavy) compute_in_half(i);
     NodeNote& note = notes_.nodes[i];
     if (!noted_) {
       if (note.reason.empty()) note.reason = "it has no constant weights";
@@ -81,9 +84,83 @@ class DirectAnnotator {
     return {};
   }
 
+  // --- islands of float16 ---
+
+  void compute_in_half(std::size_t i) {
+    notes_.half.push_back(static_cast<int>(i));
+    if (!target_.islands) return;
+    const ops::NodeFacts* known = scope_.facts().find(node(i));
+    for (std::size_t k = 0; known && k < std::min(node(i).outputs.size(), known->outputs.size()); ++k) {
+      if (known->outputs[k].type == graph::ElementType::float32) halves_.insert(node(i).outputs[k]);
+    }
+  }
+
+  // A light operator joins if it needs no conversion of large values: its inputs are in float16 already, or
+  // broadcast to one that is, and float16 can hold its constants.
+  bool joins_island(std::size_t i) const {
+    const Part& part = parts_[i];
+    const bool light = part.traits && !part.heavy && !part.held && !part.traits->sensitive &&
+                       part.kind != Part::Kind::left && node(i).outputs.size() == 1;
+    if (!light || scheme(i).compute != "float16" || !target_.islands || !target_.runs(notes_.nodes[i].op))
+      return false;
+    bool any = false;
+    for (std::size_t k = 0; k < node(i).inputs.size(); ++k) {
+      const std::string& name = node(i).inputs[k];
+      if (name.empty() || !scope_.is_float(node(i), k)) continue;
+      const graph::Tensor* tensor = scope_.constant(name);
+      if (tensor ? !fits_half(i, *tensor) : halves_.count(name) == 0 && !is_broadcast(i, k)) return false;
+      any |= halves_.count(name) != 0;
+    }
+    return any;
+  }
+
+  // Whether an input of an elementwise operator has size 1 along an axis of the result that is longer.
+  bool is_broadcast(std::size_t i, std::size_t input) const {
+    const ops::NodeFacts* known = scope_.facts().find(node(i));
+    if (!known || !parts_[i].traits->by_element || !known->inputs[input]->shape || !known->outputs[0].shape)
+      return false;
+    const ops::Shape &mine = *known->inputs[input]->shape, &all = *known->outputs[0].shape;
+    for (std::size_t k = 0; k < std::min(mine.size(), all.size()); ++k) {
+      if (mine[mine.size() - 1 - k].is(1) && !all[all.size() - 1 - k].is(1)) return true;
+    }
+    return mine.size() < all.size();
+  }
+
+  // No element becomes infinite. Tiny ones may become zero where they are added; a factor or divisor must
+  // remain a normal number.
+  bool fits_half(std::size_t i, const graph::Tensor& tensor) const {
+    constexpr float kLargest = 65504, kSmallestNormal = 0x1p-14f;
+    const bool adds = node(i).op_type == "Add" || node(i).op_type == "Sub";
+    for (std::size_t k = 0; k < static_cast<std::size_t>(tensor.count()); ++k) {
+      const float size = std::abs(tensor.data.at<float>(k));
+      if (!(size <= kLargest && (adds || size == 0 || size >= kSmallestNormal))) return false;
+    }
+    return true;
+  }
+
+  Result<void> join_island(std::size_t i) {
+    for (std::size_t k = 0; k < node(i).inputs.size(); ++k) {
+      const graph::Tensor* tensor = node(i).inputs[k].empty() ? nullptr : scope_.constant(node(i).inputs[k]);
+      if (tensor && tensor->type() == graph::ElementType::float32)
+        TRY(store(i, static_cast<int>(k), *scheme(i).data_in, plain_view(*tensor)));
+      if (!tensor && !node(i).inputs[k].empty() && scope_.is_float(node(i), k))
+        TRY(take(i, static_cast<int>(k)));
+    }
+    compute_in_half(i);
+    NodeNote& note = notes_.nodes[i];
+    note.outcome = Outcome::quantized;
+    note.reason.clear();
+    return {};
+  }
+
   // --- values ---
 
   Result<void> take(std::size_t i, int input) {
+    if (scheme(i).compute == "float16" &&
+        halves_.count(node(i).inputs[static_cast<std::size_t>(input)]) != 0) {
+      noted_ = true;  // it is in float16 already
+      return {};
+    }
     Spec spec = *scheme(i).data_in;
     spec.use = TRY(use_on_value(scope_, node(i), input, spec));
     ValueNote& note = note_of(node(i).inputs[static_cast<std::size_t>(input)]);
@@ -185,11 +262,13 @@ class DirectAnnotator {
 
   const Scope& scope_;
   const std::vector<Part>& parts_;
+  const Target& target_;
   const std::function<Asked(std::size_t)>& asked_;
   ConstantNotes& constants_;
   GraphNotes& notes_;
-  bool noted_ = false;                                           // the current node has a note
-  std::map<std::string, std::size_t> by_value_;                  // indices into notes_.values
+  std::unordered_set<std::string> halves_;       // values in float16, of which islands are made
+  bool noted_ = false;                           // the current node has a note
+  std::map<std::string, std::size_t> by_value_;  // indices into notes_.values
   std::map<std::pair<std::string, std::string>, int> clusters_;  // by value and format
 };
 
@@ -206,10 +285,10 @@ bool has_floats(const graph::ValueInfo& value) {
   return tensor && tensor->element_type() == graph::ElementType::float32;
 }
 
-Result<void> annotate_direct(const Scope& scope, const std::vector<Part>& parts,
+Result<void> annotate_direct(const Scope& scope, const std::vector<Part>& parts, const Target& target,
                              const std::function<Asked(std::size_t)>& asked, const Scheme* io,
                              ConstantNotes& constants, GraphNotes& notes) {
-  return DirectAnnotator(scope, parts, asked, constants, notes).run(io);
+  return DirectAnnotator(scope, parts, target, asked, constants, notes).run(io);
 }
 
 }  // namespace anybit::quantizing

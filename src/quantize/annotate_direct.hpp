@@ -22,7 +22,8 @@ bool has_floats(const graph::ValueInfo& value);
 
 // Annotates such parts and sets the outcome of their nodes. `io`: the rule for graph inputs and outputs, or
 // null. An error if a format does not support the requested use.
-Result<void> annotate_direct(const Scope& scope, const std::vector<Part>& parts,
+// Nodes that the target does not run are left out.
+Result<void> annotate_direct(const Scope& scope, const std::vector<Part>& parts, const Target& target,
                              const std::function<Asked(std::size_t)>& asked, const Scheme* io,
                              ConstantNotes& constants, GraphNotes& notes);
 

@@ -51,7 +51,7 @@ class Annotator {
     TRY(leave_to_the_cpu());
     leave_masks();
     TRY(annotate_direct(
-        scope_, parts_, [&](std::size_t i) { return asked(i); }, io(), constants_, notes_));
+        scope_, parts_, target_, [&](std::size_t i) { return asked(i); }, io(), constants_, notes_));
     leave_direct_parts();
     std::vector<bool> by_rule;
     for (std::size_t i = 0; i < count(); ++i) by_rule.push_back(named(i));
@@ -88,15 +88,20 @@ class Annotator {
     for (std::size_t i = 0; i < count(); ++i) {
       const std::string& op = notes_.nodes[i].op;
       if (parts_[i].kind == Part::Kind::left) continue;
-      if (target_.runs(op)) {
+      const bool runs = target_.runs(op);
+      if (runs && target_.runs_in(op, scheme(i))) {
         TRY(check_formats(i));
         continue;
       }
-      if (matcher_.by_type(op) && !scheme(i).weight->is_float())
+      const std::string in = runs ? fmt::format(" in {}", scheme(i).data_in->format()) : std::string();
+      const bool named = matcher_.by_type(op) && !scheme(i).weight->is_float();
+      if (named && target_.strict)
         return error_at(Code::invalid_argument, graph::place_of(node(i), i),
-                        fmt::format("target {} does not run {}", target_.name, op),
-                        fmt::format("it runs {}", fmt::join(target_.ops, ", ")));
-      leave(i, fmt::format("{} does not run it: it stays on the CPU", target_.name));
+                        fmt::format("target {} does not run {}{}", target_.name, op, in),
+                        "without --strict it stays in float, and a remark says so");
+      leave(i, fmt::format("{} does not run it{}: it stays {}", target_.name, in,
+                           runs ? "in float" : "on the CPU"));
+      notes_.nodes[i].less = named;
     }
     return {};
   }

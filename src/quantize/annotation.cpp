@@ -46,6 +46,15 @@ std::string_view name_of(Outcome outcome) {
   return kNames[static_cast<std::size_t>(outcome)];
 }
 
+const graph::Graph& subgraph_of(const graph::Graph& graph, const GraphNotes& notes) {
+  const graph::Graph* found = &graph;
+  std::size_t at = 0;
+  graph::each_graph(graph.nodes[static_cast<std::size_t>(notes.node)], [&](const graph::Graph& one) {
+    if (at++ == notes.which) found = &one;
+  });
+  return *found;
+}
+
 Result<Annotation> annotate(const graph::Model& model, const Recipe& recipe, const Target& target,
                             const Limits& limits) {
   TRY(check(recipe, target));
@@ -54,6 +63,7 @@ Result<Annotation> annotate(const graph::Model& model, const Recipe& recipe, con
   Annotation annotation;
   TRY(annotate_graph(Scope(*model.graph, facts, nullptr), matcher, target, annotation.graph));
   annotation.remarks = TRY(matcher.unused());
+  annotation.remarks.insert(annotation.remarks.end(), recipe.remarks.begin(), recipe.remarks.end());
   std::set<std::string> named;
   remark_named(annotation.graph, matcher, named);
   annotation.remarks.insert(annotation.remarks.end(), named.begin(), named.end());

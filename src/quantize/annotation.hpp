@@ -31,8 +31,9 @@ std::string_view name_of(Outcome outcome);
 struct NodeNote {
   std::string name, op;
   Outcome outcome = Outcome::left;
-  std::string reason;  // why it is left in float, or quantized less than requested
-  bool less = false;   // less than requested: worth a remark if a rule names it
+  std::string reason;       // why it is left in float, or quantized less than requested
+  bool less = false;        // less than requested: worth a remark if a rule names it
+  std::string choice = {};  // why it got its scheme, if the recipe left a choice
   Scheme scheme;
 };
 
@@ -106,6 +107,9 @@ struct GraphNotes {
   std::vector<std::string> saturating;  // activations in the role of int8 weights, which are not bounded
   std::vector<GraphNotes> inner;
 };
+
+// The subgraph of `graph` that the notes are about.
+const graph::Graph& subgraph_of(const graph::Graph& graph, const GraphNotes& notes);
 
 struct Annotation {
   GraphNotes graph;

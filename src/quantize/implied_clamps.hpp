@@ -17,11 +17,12 @@ class Clamps {
   enum class Cut { nothing, negative, outside_six };
   // The clamp that a QuantizeLinear applies to the possible values of its input.
   Cut cut(const graph::Node& quantizer) const;
+  // Returns true if no element of the value can be negative.
+  bool is_positive(const std::string& value) const;
 
  private:
   void look_at(const graph::Node& node);
   bool stays_positive(const graph::Node& node) const;
-  bool is_positive(const std::string& value) const;
 
   const graph::QdqView& view_;
   std::unordered_set<std::string> positive_;                      // values without negative elements

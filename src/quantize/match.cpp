@@ -209,9 +209,11 @@ Subject subject_of(const graph::Node& node, bool constant_weight, std::size_t ra
 }
 
 struct Matcher::State {
-  std::vector<Rule> rules;                             // the least specific first; in order within a kind
-  std::vector<std::unique_ptr<re2::RE2>> expressions;  // by rule; null for other kinds
-  std::vector<bool> classes;                           // by rule: whether its type is a class of modules
+  std::map<std::string, Choice> choices;
+  std::vector<Rule> rules;  // the least specific first; in order within a kind
+  // By rule: of the name, and of the operator; null if the rule has none.
+  std::vector<std::unique_ptr<re2::RE2>> expressions, operators;
+  std::vector<bool> classes;  // by rule: whether its type is a class of modules
   std::vector<bool> used;
   std::set<std::string> met;      // node names and types that were looked up
   std::set<std::string> tensors;  // tensor names that were looked up
@@ -226,6 +228,10 @@ struct Matcher::State {
                (classes[i] && is_of_class(subject, rule.pattern));
       case Rule::Kind::regex:
         return re2::RE2::FullMatch(subject.name, *expressions[i]);
+      case Rule::Kind::where:
+        return (!expressions[i] || re2::RE2::FullMatch(subject.name, *expressions[i])) &&
+               re2::RE2::FullMatch("onnx." + subject.types.front(), *operators[i]) &&
+               rule.where->holds(subject.facts);
       case Rule::Kind::name:
         return covers(rule.pattern, subject.name) ||
                (!subject.module.empty() && covers(rule.pattern, subject.module));
@@ -247,20 +253,31 @@ Matcher::Matcher(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Matcher::Matcher(Matcher&&) noexcept = default;
 Matcher::~Matcher() = default;
 
+namespace {
+
+Result<std::unique_ptr<re2::RE2>> compiled(const std::string& pattern, const Rule& rule) {
+  auto expression = std::make_unique<re2::RE2>(pattern, re2::RE2::Quiet);
+  if (expression->ok()) return expression;
+  return error_at(Code::invalid_argument, rule.place,
+                  fmt::format("'{}' is not a regular expression", shown(pattern)), expression->error());
+}
+
+}  // namespace
+
 Result<Matcher> Matcher::make(const Recipe& recipe, const Classes& classes) {
   auto state = std::make_unique<State>();
   state->rules = recipe.rules;
+  state->choices = recipe.choices;
   std::ranges::stable_sort(state->rules, {}, &Rule::kind);
   for (const Rule& rule : state->rules) {
     if (rule.kind == Rule::Kind::type) TRY(check_type(rule, classes));
     state->classes.push_back(rule.kind == Rule::Kind::type && !is_type(rule.pattern));
     auto& expression = state->expressions.emplace_back();
-    if (rule.kind != Rule::Kind::regex) continue;
-    expression = std::make_unique<re2::RE2>(rule.pattern, re2::RE2::Quiet);
-    if (!expression->ok())
-      return error_at(Code::invalid_argument, rule.place,
-                      fmt::format("'{}' is not a regular expression", shown(rule.pattern)),
-                      expression->error());
+    auto& op = state->operators.emplace_back();
+    if (rule.kind == Rule::Kind::regex) expression = TRY(compiled(rule.pattern, rule));
+    if (rule.kind != Rule::Kind::where) continue;
+    op = TRY(compiled(rule.where->type, rule));
+    if (!rule.where->name.empty()) expression = TRY(compiled(rule.where->name, rule));
   }
   state->used.resize(state->rules.size());
   return Matcher(std::move(state));
@@ -271,10 +288,14 @@ Scheme Matcher::scheme(const Subject& subject) {
   state_->met.insert(subject.name);
   state_->met.insert(subject.types.begin(), subject.types.end());
   if (!subject.module.empty()) state_->met.insert(subject.module);
+  std::set<int> decided;  // lists of conditions of which one held
   for (std::size_t i = 0; i < state_->rules.size(); ++i) {
-    if (!state_->holds(i, subject)) continue;
+    const Condition* where = state_->rules[i].where.get();
+    if ((where && decided.count(where->list) != 0) || !state_->holds(i, subject)) continue;
+    if (where) decided.insert(where->list);
     state_->used[i] = true;
     const Scheme& from = state_->rules[i].scheme;
+    if (from.data_in || from.weight) result.choose = from.choose;
     if (from.data_in) result.data_in = from.data_in;
     if (from.weight) result.weight = from.weight;
     if (from.bias) result.bias = from.bias;
@@ -284,6 +305,11 @@ Scheme Matcher::scheme(const Subject& subject) {
     if (from.reduce_range) result.reduce_range = from.reduce_range;
   }
   return result;
+}
+
+const Choice* Matcher::choice(const std::string& key) const {
+  const auto found = state_->choices.find(key);
+  return found == state_->choices.end() ? nullptr : &found->second;
 }
 
 bool Matcher::holds_in_float(const Subject& subject) const {
@@ -300,6 +326,11 @@ const Scheme* Matcher::io() const {
     if (state_->rules[i].kind == Rule::Kind::io) return &state_->rules[i].scheme;
   }
   return nullptr;
+}
+
+bool Matcher::needs_facts() const {
+  return std::ranges::any_of(state_->rules,
+                             [](const Rule& one) { return one.where && one.where->has_tensors(); });
 }
 
 bool Matcher::has_tensors() const {
@@ -373,6 +404,10 @@ Result<std::vector<std::string>> Matcher::unused() const {
                       fmt::format("no tensor '{}' is quantized with static parameters", shown(rule.pattern)),
                       meant.empty() ? "a report of `anybit quantize --json` lists those that are" : meant);
     }
+    if (rule.kind == Rule::Kind::where)
+      lines.push_back(
+          fmt::format("{}: the rule for '{}'{} applies to no node", rule.place, shown(rule.where->type),
+                      rule.where->name.empty() ? "" : fmt::format(" '{}'", shown(rule.where->name))));
     if (rule.kind == Rule::Kind::type)
       lines.push_back(fmt::format("type '{}' is not in this model", shown(rule.pattern)));
   }

@@ -17,6 +17,7 @@ struct Subject {
   std::vector<std::string> types;         // its operator and other names: "Gemm", "linear"
   std::string module = {};                // the innermost module that it comes from: "blocks.sub"
   std::vector<std::string> classes = {};  // of the modules that it comes from: "models.Block"
+  const ops::NodeFacts* facts = nullptr;  // its inputs and outputs; null: unknown
 };
 
 // `constant_weight`: whether the operator, if it is linear, has constant weights. `rank`: of the weight; 0 if
@@ -40,6 +41,8 @@ class Matcher {
   // Returns the scheme of a node: each part from the most specific rule that sets it. All parts are set; the
   // default is float.
   Scheme scheme(const Subject& subject);
+  // Returns what was chosen for a node, which replaces its scheme; null if there was no choice.
+  const Choice* choice(const std::string& key) const;
   // Returns true if a rule that is specific to this node sets its activations to float.
   bool holds_in_float(const Subject& subject) const;
   // Returns the rule for graph inputs and outputs; null if there is none.
@@ -47,6 +50,8 @@ class Matcher {
   // Returns the spec of a tensor: `spec`, modified by the rule for the tensor if there is one.
   Result<Spec> tensor(const std::string& name, const Spec& spec);
   bool has_tensors() const;
+  // Returns true if rules depend on Subject::facts.
+  bool needs_facts() const;
   // Returns true if a rule matches this node by name, regular expression, or a module that it comes from.
   bool named(const Subject& subject) const;
   // Returns true if a rule is for every operator that can be quantized.

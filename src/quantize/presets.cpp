@@ -105,7 +105,19 @@ std::span<const Preset> presets() {
       {"dynamic-int8", "8-bit weights, dynamic 8-bit activations",
        "global: {weights: uint8 sym channel, activations: uint8 asym dynamic, refine: sums}"},
       {"nnpa", "for IBM Telum II: per-tensor int8 weights, dynamic activations",
-       "global: {weights: int8 sym tensor, activations: int8 asym dynamic, refine: sums}"},
+       "global: {weights: int8 sym tensor, activations: int8 asym dynamic}"},
+      {"nnpa-float16", "for IBM Telum II: float16 on the accelerator, float32 elsewhere",
+       "global: {weights: float16, data_in: float16, compute: float16}"},
+      {"nnpa-auto", "for IBM Telum II: the best of dynamic int8 and float for each layer",
+       "global: {choose: [{weights: int8 sym tensor, activations: int8 asym dynamic},"
+       " {weights: int8 sym tensor, activations: int8 sym dynamic},"
+       " {weights: int8 asym tensor, activations: int8 asym dynamic},"
+       " {weights: int8 asym tensor, activations: int8 sym dynamic}, float]}"},
+      {"dynamic-auto", "the best of dynamic 8-bit schemes and float for each layer",
+       "global: {choose: [{weights: uint8 sym channel, activations: uint8 asym dynamic},"
+       " {weights: uint8 sym channel, activations: int8 sym dynamic},"
+       " {weights: uint8 asym tensor, activations: uint8 asym dynamic},"
+       " {weights: uint8 asym tensor, activations: int8 sym dynamic}, float], refine: sums}"},
   };
   static const std::vector<Preset> kAll = add_direct(kAffine);
   return kAll;

@@ -23,10 +23,14 @@
 #include "passes/remove_unused.hpp"
 #include "portable/to_operators.hpp"
 #include "quantize/annotation.hpp"
+#include "quantize/choose.hpp"
 #include "quantize/dequantize.hpp"
+#include "quantize/existing_quantization.hpp"
 #include "quantize/opsets.hpp"
 #include "quantize/plan.hpp"
 #include "quantize/remark_on_speed.hpp"
+#include "quantize/report_nodes.hpp"
+#include "quantize/scope.hpp"
 #include "refine/table.hpp"
 
 namespace anybit::quantizing {
@@ -49,42 +53,6 @@ class Stopwatch {
  private:
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
-
-template <class See>
-void each_node(const Graph& graph, See see) {
-  for (const Node& node : graph.nodes) {
-    see(node);
-    graph::each_graph(node, [&](const Graph& inner) { each_node(inner, see); });
-  }
-}
-
-bool is_quantized(const Model& model) {
-  bool found = false;
-  each_node(*model.graph, [&](const Node& node) {
-    const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
-    found |= descriptor && !descriptor->quantized.empty();
-    found |= node.domain.str() == graph::kAnybit;
-  });
-  return found;
-}
-
-// Functions of anybit's domain that somebody modified: their meaning in another opset is unknown.
-bool has_strange_functions(const Model& model) {
-  return std::ranges::any_of(model.functions,
-                             [](const graph::Function& one) { return one.domain == graph::kAnybit; });
-}
-
-// Counts operators on quantized values by type. They cannot be dequantized.
-std::map<std::string, std::int64_t> integer_operators(const Model& model) {
-  std::map<std::string, std::int64_t> found;
-  each_node(*model.graph, [&](const Node& node) {
-    const std::string& op = node.op_type.str();
-    const ops::Descriptor* descriptor = ops::find(node.domain.str(), op);
-    if (!descriptor || descriptor->quantized.empty()) return;
-    if (!graph::quantizes(node) && !graph::dequantizes(node)) ++found[op];
-  });
-  return found;
-}
 
 // Before IR 4 every initializer also had to be a graph input, though not meant to be overridden.
 void modernize(Model& model) {
@@ -118,52 +86,6 @@ void import_domains(Model& model) {
   if (used && !imported) model.opsets.push_back({graph::Text(std::string(ops::kMicrosoft)), 1, {}});
 }
 
-bool anything(const GraphNotes& notes) {
-  return !notes.constants.empty() || !notes.values.empty() ||
-         std::ranges::any_of(notes.inner, [](const GraphNotes& one) { return anything(one); });
-}
-
-// The reasons why the first few nodes are left in float, for a message.
-std::string reasons(const GraphNotes& notes) {
-  constexpr std::size_t kShown = 3;
-  std::string text;
-  std::size_t left = 0;
-  const std::function<void(const GraphNotes&)> add = [&](const GraphNotes& one) {
-    for (const NodeNote& node : one.nodes) {
-      if (node.reason.empty() || left++ >= kShown) continue;
-      text += fmt::format("{}'{}' ({}): {}", text.empty() ? "" : "; ", node.name, node.op, node.reason);
-    }
-    for (const GraphNotes& inner : one.inner) add(inner);
-  };
-  add(notes);
-  if (left > kShown) text += fmt::format("; and {} more", left - kShown);
-  return text;
-}
-
-const Graph& inner_graph(const Graph& graph, const GraphNotes& notes) {
-  const Graph* found = &graph;
-  std::size_t at = 0;
-  graph::each_graph(graph.nodes[static_cast<std::size_t>(notes.node)], [&](const Graph& one) {
-    if (at++ == notes.which) found = &one;
-  });
-  return *found;
-}
-
-void report_nodes(const GraphNotes& notes, const Graph& graph, QuantizationReport& report) {
-  for (std::size_t i = 0; i < notes.nodes.size(); ++i) {
-    const NodeNote& note = notes.nodes[i];
-    const Node& node = graph.nodes[i];
-    if (note.op == "Constant") continue;
-    std::string what;
-    if (note.outcome == Outcome::quantized || note.outcome == Outcome::dynamic)
-      what = to_string(*note.scheme.data_in) + ", " + to_string(*note.scheme.weight);
-    if (note.outcome == Outcome::weights_only) what = to_string(*note.scheme.weight);
-    report.nodes.push_back({notes.place, note.name, note.op, std::string(name_of(note.outcome)),
-                            std::move(what), note.reason, node.inputs, node.outputs});
-  }
-  for (const GraphNotes& inner : notes.inner) report_nodes(inner, inner_graph(graph, inner), report);
-}
-
 class Quantizer {
  public:
   Quantizer(const Model& model, const Recipe& recipe, const calibrate::NextSample& next,
@@ -174,7 +96,8 @@ class Quantizer {
         model_(std::make_shared<Model>(model)),
         pool_(settings.executor.threads) {}
 
-  Result<Outcomes> run() {
+  // `model`: as it was given.
+  Result<Outcomes> run(const Model& model) {
     report_.recipe = recipe_.name;
     report_.opset_before = report_.opset_after = model_->opset().value_or(1);
     report_.weight_bytes_before = report_.weight_bytes_after = constant_bytes(*model_->graph);
@@ -184,6 +107,7 @@ class Quantizer {
     if (keeps && has_strange_functions(*model_)) return as_given(given);
     TRY(prepare());
     Annotation annotation = TRY(annotate());
+    TRY(choose(annotation));
     if (keeps && !anything(annotation.graph)) return as_given(given);
     report_.remarks.insert(report_.remarks.end(), annotation.remarks.begin(), annotation.remarks.end());
     if (keeps)
@@ -191,6 +115,8 @@ class Quantizer {
           "part of the model is quantized already: that is kept, and the rest is quantized (--requantize for "
           "all)");
     if (!anything(annotation.graph)) {
+      if (!settings_.target.ops.empty() && !settings_.target.strict) return in_float(model, annotation);
+      if (!recipe_.choices.empty()) return in_float(model, annotation);
       return error_at(Code::invalid_argument, {}, "the recipe finds nothing to quantize in this model",
                       reasons(annotation.graph));
     }
@@ -209,7 +135,7 @@ class Quantizer {
     report_nodes(annotation.graph, *model_->graph, report_);
     Model result = *model_;
     TRY(write(result, plan, settings_.qoperator));
-    if (std::string remark = remark_on_speed(plan); !remark.empty())
+    if (std::string remark = remark_on_speed(plan); !remark.empty() && !settings_.target.islands)
       report_.remarks.push_back(std::move(remark));
     note_target(result);
     report_.weight_bytes_after = constant_bytes(*result.graph);
@@ -224,6 +150,15 @@ class Quantizer {
     return {model, std::move(report_)};
   }
 
+  // Each layer stays in float, by choice or because the target does not run it otherwise.
+  Outcomes in_float(const Model& model, const Annotation& annotation) {
+    report_.remarks.push_back(
+        fmt::format("nothing is quantized, and the model is left as it is: {}", reasons(annotation.graph)));
+    report_nodes(annotation.graph, *model_->graph, report_);
+    report_.opset_after = report_.opset_before;
+    return {model, std::move(report_)};
+  }
+
   Result<void> prepare() {
     modernize(*model_);
     if (settings_.requantize && is_quantized(*model_)) {
@@ -234,13 +169,18 @@ class Quantizer {
     }
     passes::PrepareOptions options;
     Matcher matcher = TRY(Matcher::make(recipe_, graph::module_classes(*model_)));
-    const auto scheme_as = [&](Node node, std::string_view op) {
+    std::optional<Facts> facts;
+    if (matcher.needs_facts()) facts = TRY(Facts::of(*model_, settings_.executor.limits));
+    const auto scheme_as = [&](Node node, std::string_view op, const ops::NodeFacts* known) {
       node.op_type = graph::Text(op);
-      return matcher.scheme(subject_of(node, true, 2));
+      Subject subject = subject_of(node, true, 2);
+      subject.facts = known;
+      return matcher.scheme(subject);
     };
     each_node(*model_->graph, [&](const Node& node) {
       // As a Gemm with the following Add as bias it would match other rules.
-      if (node.op_type == "MatMul" && !(scheme_as(node, "MatMul") == scheme_as(node, "Gemm")))
+      const ops::NodeFacts* known = facts ? facts->find(node) : nullptr;
+      if (node.op_type == "MatMul" && !(scheme_as(node, "MatMul", known) == scheme_as(node, "Gemm", known)))
         options.keep.insert(node.name.str());
       Matcher::Naming naming = matcher.naming(node);
       if (naming.itself) options.named.insert(node.name.str());
@@ -296,9 +236,48 @@ class Quantizer {
     return opset_for(annotation.graph, settings_.functions);
   }
 
+  // --- choices ---
+
+  // Makes the choices that the recipe leaves open, and annotates the model accordingly. Samples are read
+  // once: what calibration needs is gathered here, too.
+  Result<void> choose(Annotation& annotation) {
+    const Limits& limits = settings_.executor.limits;
+    const SchemeChooser chooser =
+        TRY(SchemeChooser::of(*model_, annotation, recipe_, settings_.target, limits, pool_));
+    if (chooser.empty()) return {};
+    if (next_ && !settings_.known) TRY(gather_for(chooser, annotation));
+    recipe_.choices = chooser.choose([&](const std::string& value) -> const calibrate::Statistics* {
+      const auto& known = settings_.known ? *settings_.known : gathered_;
+      const auto found = known.find(value);
+      return found == known.end() ? nullptr : &found->second;
+    });
+    if (!recipe_.choices.empty())
+      annotation = TRY(quantizing::annotate(*model_, recipe_, settings_.target, limits));
+    return {};
+  }
+
+  Result<void> gather_for(const SchemeChooser& chooser, const Annotation& annotation) {
+    std::map<std::string, std::vector<calibrate::Wanted>> all;
+    std::vector<calibrate::Watched> names = watched(annotation, settings_.histograms);
+    for (calibrate::Watched& one : chooser.watched()) names.push_back(std::move(one));
+    for (const calibrate::Watched& one : names) {
+      std::vector<calibrate::Wanted>& to = all[one.name];
+      to.insert(to.end(), one.collect.begin(), one.collect.end());
+    }
+    names.clear();
+    for (auto& [name, wanted] : all) names.push_back({name, std::move(wanted)});
+    find_refinements(annotation);  // which may ask for samples
+    std::vector<calibrate::Statistics> statistics = TRY(gather(names));
+    for (std::size_t i = 0; i < names.size(); ++i) gathered_.emplace(names[i].name, std::move(statistics[i]));
+    return {};
+  }
+
+  // --- calibration ---
+
   Result<std::vector<calibrate::Statistics>> calibrate(const Annotation& annotation) {
     const std::vector<calibrate::Watched> names =
         watched(annotation, settings_.histograms && !settings_.known);
+    if (!gathered_.empty()) return recall(names, gathered_);
     if (names.empty()) {
       if ((next_ || settings_.known) && !needs_samples())
         report_.remarks.push_back(fmt::format("recipe '{}' needs no {}: calibration does not use them",
@@ -309,12 +288,16 @@ class Quantizer {
       if (next_ && !needs_samples())
         report_.remarks.emplace_back(
             "the ranges are from the file: the samples are not used for calibration");
-      return recall(names);
+      return recall(names, *settings_.known);
     }
     if (!next_)
       return invalid_argument(
           fmt::format("recipe '{}' needs calibration data for the ranges of activations", recipe_.name),
           "--calib PATH; or a recipe that needs none: w8, w4, dynamic-int8");
+    return gather(names);
+  }
+
+  Result<std::vector<calibrate::Statistics>> gather(const std::vector<calibrate::Watched>& names) {
     calibrate::GatherOptions options = settings_.gather;
     options.executor = settings_.executor;
     std::int64_t samples = 0;
@@ -407,7 +390,7 @@ class Quantizer {
 
   // Chooses the samples for refinements. Returns false, and adds a remark, if there are none.
   Result<bool> choose_samples(const Descriptor& row, const std::vector<calibrate::Statistics>& statistics) {
-    const bool calibrated = !statistics.empty() && settings_.known == nullptr;
+    const bool calibrated = (!statistics.empty() || !gathered_.empty()) && settings_.known == nullptr;
     if (samples_.empty() && next_ && !calibrated) {
       std::int64_t read = 0;
       while (TRY(next_sample())) ++read;
@@ -420,12 +403,16 @@ class Quantizer {
     return !samples_.empty();
   }
 
-  // Takes the statistics from a file. Preparation adds few values, which are not in it.
-  Result<std::vector<calibrate::Statistics>> recall(const std::vector<calibrate::Watched>& names) {
+  using Known = std::map<std::string, calibrate::Statistics>;
+
+  // Takes the statistics from a file, or from those gathered before. Preparation adds few values, which are
+  // not in a file.
+  Result<std::vector<calibrate::Statistics>> recall(const std::vector<calibrate::Watched>& names,
+                                                    const Known& known) {
     std::vector<calibrate::Statistics> statistics;
     for (const calibrate::Watched& one : names) {
-      const auto found = settings_.known->find(one.name);
-      if (found == settings_.known->end())
+      const auto found = known.find(one.name);
+      if (found == known.end())
         return error_at(Code::not_found, {}, fmt::format("the ranges do not have '{}'", shown(one.name)),
                         "samples (--calib), or --no-prepare");
       const bool bins = std::ranges::count(one.collect, "bins", &calibrate::Wanted::collector) > 0;
@@ -475,13 +462,14 @@ class Quantizer {
     return graph::verify(model, settings_.executor.limits);
   }
 
-  const Recipe& recipe_;
+  Recipe recipe_;  // with the choices made
   const calibrate::NextSample& next_;
   const Settings& settings_;
   std::shared_ptr<Model> model_;
   ThreadPool pool_;
   QuantizationReport report_;
-  std::vector<Asked> refinements_;  // without those that round single weights
+  std::vector<Asked> refinements_;                         // without those that round single weights
+  std::map<std::string, calibrate::Statistics> gathered_;  // with the samples read for choices
   ChosenSamples chosen_;
   std::vector<Sample> samples_;  // a subset, once all samples were offered
   Stopwatch watch_;
@@ -491,7 +479,7 @@ class Quantizer {
 
 Result<Outcomes> quantize(const Model& model, const Recipe& recipe, const calibrate::NextSample& next,
                           const Settings& settings) {
-  return Quantizer(model, recipe, next, settings).run();
+  return Quantizer(model, recipe, next, settings).run(model);
 }
 
 }  // namespace anybit::quantizing

@@ -6,6 +6,7 @@
 #include "base/nearest.hpp"
 #include "base/try.hpp"
 #include "quantize/recipe_foreign.hpp"
+#include "quantize/recipe_onnx_mlir.hpp"
 #include "quantize/yaml_place.hpp"
 #include "refine/table.hpp"
 
@@ -250,10 +251,49 @@ Result<std::vector<Refinement>> refine_of(const YAML::Node& node) {
   return reader.take();
 }
 
+// One of the schemes of `choose`: float, or weights and activations of 8 bits, dynamic.
+Result<Alternative> alternative_of(const YAML::Node& node) {
+  constexpr const char* kForm = "float, or {weights: int8 sym tensor, activations: int8 asym dynamic}";
+  if (node.IsScalar() && node.Scalar() == "float") return Alternative{};
+  if (!node.IsMap()) return at(node, invalid_argument("choose: an alternative is a scheme", kForm));
+  TRY(check_keys(node));
+  Alternative one;
+  for (const auto& pair : node) {
+    const std::string key = TRY(scalar(pair.first, "a key"));
+    static constexpr std::string_view kKeys[] = {"weights", "activations"};
+    if (key == "weights")
+      one.weight = TRY(weight_spec(pair.second));
+    else if (key == "activations")
+      one.data = TRY(data_spec(pair.second));
+    else
+      return unknown_key(pair.first, kKeys);
+  }
+  if (!one.data.is_dynamic() || !one.data.is_integer() || !one.weight.is_integer())
+    return at(node, invalid_argument("choose: alternatives are float or dynamic 8-bit integers", kForm));
+  return one;
+}
+
+Result<std::vector<Alternative>> alternatives_of(const YAML::Node& list) {
+  constexpr std::size_t kMost = 16;
+  if (!list.IsSequence() || list.size() < 2 || list.size() > kMost)
+    return at(list,
+              invalid_argument("choose: a list of 2 to 16 schemes", "[{weights: …, activations: …}, float]"));
+  std::vector<Alternative> all;
+  for (const auto& one : list) all.push_back(TRY(alternative_of(one)));
+  if (all.front().data.is_float())
+    return at(list, invalid_argument("choose: float is the last alternative",
+                                     "[{weights: …, activations: …}, float]"));
+  return all;
+}
+
 Result<Scheme> scheme_of_map(const YAML::Node& map) {
-  static constexpr std::string_view kKeys[] = {"weights",  "activations", "weight", "bias",        "data_in",
-                                               "data_out", "compute",     "refine", "reduce_range"};
+  static constexpr std::string_view kKeys[] = {"weights",  "activations", "weight", "bias",         "data_in",
+                                               "data_out", "compute",     "refine", "reduce_range", "choose"};
   TRY(check_keys(map));
+  for (const char* part : {"weights", "weight", "activations", "data_in", "data_out"}) {
+    if (map["choose"] && map[part])
+      return at(map[part], invalid_argument(fmt::format("'{}' beside 'choose'", part), "one of the two"));
+  }
   Scheme scheme;
   for (const auto& pair : map) {
     const std::string key = TRY(scalar(pair.first, "a key"));
@@ -266,6 +306,11 @@ Result<Scheme> scheme_of_map(const YAML::Node& map) {
     }
     if (key == "refine") {
       scheme.refine = TRY(refine_of(pair.second));
+      continue;
+    }
+    if (key == "choose") {
+      scheme.choose = TRY(alternatives_of(pair.second));
+      scheme.set(scheme.choose->front());
       continue;
     }
     if (key == "reduce_range") {
@@ -329,7 +374,7 @@ Result<Rule> tensor_rule(std::string name, const YAML::Node& node) {
 Result<void> add_rules(const YAML::Node& key, const YAML::Node& value, Recipe& recipe) {
   static constexpr std::string_view kKeys[] = {"global", "io", "type", "name", "regex", "tensor"};
   const std::string what = TRY(scalar(key, "a key"));
-  if (what == "TensorQuantOverrides") {
+  if (std::string_view(what) == "TensorQuantOverrides") {
     for (Rule& rule : TRY(read_tensor_overrides(value))) recipe.rules.push_back(std::move(rule));
     return {};
   }
@@ -370,8 +415,12 @@ void name_places(Recipe& recipe, std::string_view text) {
 
 }  // namespace
 
+std::string choice_key(std::string_view place, const std::vector<std::string>& outputs) {
+  return fmt::format("{}\n{}", place, outputs.empty() ? std::string() : outputs[0]);
+}
+
 std::string_view name_of(Rule::Kind kind) {
-  static constexpr std::string_view kNames[] = {"global", "type", "regex", "name", "io", "tensor"};
+  static constexpr std::string_view kNames[] = {"global", "type", "where", "regex", "name", "io", "tensor"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -398,6 +447,8 @@ Result<Recipe> read_recipe(const std::string& text, std::string name) {
       recipe.rules = TRY(read_mase(root));
     } else if (is_quark(root)) {
       recipe.rules = TRY(read_quark(root));
+    } else if (is_onnx_mlir(root)) {
+      TRY(read_onnx_mlir(root, recipe));
     } else {
       for (const auto& pair : root) TRY(add_rules(pair.first, pair.second, recipe));
     }

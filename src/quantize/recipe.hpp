@@ -1,30 +1,47 @@
 // Recipes: ordered lists of rules. For each part of a scheme the most specific rule wins (tensor, io, then
-// name, regex, type, global), and among equals the later one. docs/recipes.md.
+// name, regex, where, type, global), and among equals the later one; of `where`, the first that holds in each
+// list. docs/recipes.md.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "quantize/condition.hpp"
 #include "quantize/spec.hpp"
 
 namespace anybit::quantizing {
 
 struct Rule {
-  enum class Kind { global, type, regex, name, io, tensor };  // in order of specificity
+  enum class Kind { global, type, where, regex, name, io, tensor };  // in order of specificity
   Kind kind = Kind::global;
   std::string pattern;  // a type, regular expression, node name or tensor name; empty for global and io
   Scheme scheme;
-  std::string place;       // for messages: "mine.yaml: line 4", "recipe 'int8'"
-  bool every = false;      // global: for all operators that can be quantized, not only linear operators
+  std::string place;   // for messages: "mine.yaml: line 4", "recipe 'int8'"
+  bool every = false;  // global: for all operators that can be quantized, not only linear operators
+  std::shared_ptr<const Condition> where = {};  // for that kind
+  std::optional<bool> quantize = {};            // where: what the rule says of it
   std::string words = {};  // tensor: input of parse_spec(), applied to the spec of the other rules
+};
+
+// What choose.hpp chose for a layer, and why.
+struct Choice {
+  Alternative scheme;
+  std::string reason;
 };
 
 struct Recipe {
   std::string name;  // of the preset or file
   std::vector<Rule> rules;
+  std::string target = {};                     // the target that it is for; empty: any
+  std::vector<std::string> remarks = {};       // for the report
+  std::map<std::string, Choice> choices = {};  // by choice_key(); more specific than every rule
 };
+// Identifies a node by its graph (GraphNotes::place) and first output.
+std::string choice_key(std::string_view place, const std::vector<std::string>& outputs);
 
 struct Preset {
   std::string_view name, summary;
@@ -40,6 +57,10 @@ Result<Recipe> read_recipe(const std::string& text, std::string name);
 // Parses one rule: `kind` is "type", "name", "regex" or "tensor"; `scheme` is the value of a pattern in a
 // file.
 Result<Rule> read_rule(const std::string& kind, const std::string& pattern, const std::string& scheme);
+
+// Returns `recipe` with the conditions of a configuration file of onnx-mlir, whose nodes to quantize get the
+// scheme of the recipe. An error if `file` is another recipe.
+Result<Recipe> configured(const Recipe& recipe, const Recipe& file);
 
 std::string_view name_of(Rule::Kind kind);
 

@@ -140,10 +140,16 @@ std::vector<Part> parts_of(const Scope& scope, Matcher& matcher, GraphNotes& not
     const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
     const std::size_t rank = descriptor ? weight_rank(scope, node, descriptor->traits) : 0;
     Subject subject = subject_of(node, rank > 0, rank);
+    subject.facts = scope.facts().find(node);
     const bool by_name = matcher.named(subject);
     const auto group = groups.find(static_cast<int>(i));
     if (group != groups.end()) subject.types.push_back(group->second);
     note.scheme = matcher.scheme(subject);
+    if (const Choice* chosen = matcher.choice(choice_key(notes.place, node.outputs))) {
+      note.scheme.set(chosen->scheme);
+      note.scheme.compute.reset();
+      note.choice = chosen->reason;
+    }
     if (!descriptor) {
       note.reason = "not an operator that anybit knows";
       parts.emplace_back();

@@ -63,6 +63,12 @@ struct Spec {
   friend bool operator==(const Spec&, const Spec&) = default;
 };
 
+// What a layer may get where a recipe leaves the choice (choose.hpp). Both float: it stays in float.
+struct Alternative {
+  Spec data, weight;
+  friend bool operator==(const Alternative&, const Alternative&) = default;
+};
+
 // Parts that a rule does not set are inherited from less specific rules.
 struct Scheme {
   std::optional<Spec> data_in, weight, bias, data_out;
@@ -73,6 +79,12 @@ struct Scheme {
   // The restriction of int8 weights for saturating kernels (reduce_range.hpp): "pairs" or "none". The target
   // sets the default.
   std::optional<std::string> reduce_range = {};
+  // Each layer gets the best of these by error and cost. The first is in data_in, data_out and weight.
+  std::optional<std::vector<Alternative>> choose = {};
+  void set(const Alternative& one) {
+    data_in = data_out = one.data;
+    weight = one.weight;
+  }
   friend bool operator==(const Scheme&, const Scheme&) = default;
 };
 

@@ -43,6 +43,32 @@ void add_ethos(std::vector<Target>& list) {
   }
 }
 
+// The operators that onnx-mlir maps to the accelerator (its table of supported operators for NNPA). Whether a
+// node's shape and attributes fit is checked there. The last rows only move or limit values, which onnx-mlir
+// leaves in the accelerator's layout or does on the CPU: they need no conversion.
+std::vector<std::string_view> nnpa_operators() {
+  return {"MatMul",     "Gemm",
+          "Conv",       "ConvTranspose",
+          "LSTM",       "GRU",
+          "Add",        "Sub",
+          "Mul",        "Div",
+          "Min",        "Max",
+          "Sum",        "Relu",
+          "LeakyRelu",  "Gelu",
+          "Sigmoid",    "Tanh",
+          "Sqrt",       "Exp",
+          "Log",        "Pow",
+          "Softplus",   "Softmax",
+          "MaxPool",    "AveragePool",
+          "LogSoftmax", "BatchNormalization",
+          "ReduceMean", "GlobalAveragePool",
+          "Clip",       "Reshape",
+          "Flatten",    "Transpose",
+          "Squeeze",    "Unsqueeze",
+          "Concat",     "Slice",
+          "Identity"};
+}
+
 bool fits(const Spec& spec, std::string_view wanted) {
   const auto words = parse_spec(wanted);
   if (!words.ok() || spec.format() != words->format()) return false;
@@ -73,19 +99,32 @@ std::string place_of(const Rule& rule) {
   return fmt::format("{} '{}'", name_of(rule.kind), shown(rule.pattern));
 }
 
-Result<void> check_rule(const Rule& rule, const Target& target) {
-  for (const std::optional<Spec>* spec : {&rule.scheme.data_in, &rule.scheme.data_out}) {
-    if (!is_set(*spec)) continue;
-    auto checked = check_data(**spec, target);
-    if (!checked.ok()) return std::move(checked).error().within(place_of(rule));
-  }
-  if (!is_set(rule.scheme.weight)) return {};
-  const Spec& weight = *rule.scheme.weight;
+Result<void> check_weight(const Rule& rule, const Spec& weight, const Target& target) {
   const bool known =
       std::ranges::any_of(target.formats, [&](const Formats& one) { return fits(weight, one.weight); });
-  const bool granularity = weight.granularity() == Granularity::tensor ||
+  const bool granularity = !weight.is_integer() || weight.granularity() == Granularity::tensor ||
                            (target.channels && weight.granularity() == Granularity::channel);
   if (!known || !granularity) return refused(place_of(rule), target, weight, "weights");
+  return {};
+}
+
+Result<void> check_rule(const Rule& rule, const Target& target) {
+  std::vector<Spec> data, weights;
+  const auto add = [](const std::optional<Spec>& spec, std::vector<Spec>& to) {
+    if (is_set(spec)) to.push_back(*spec);
+  };
+  add(rule.scheme.data_in, data);
+  add(rule.scheme.data_out, data);
+  add(rule.scheme.weight, weights);
+  for (const Alternative& one : rule.scheme.choose.value_or(std::vector<Alternative>())) {
+    add(one.data, data);
+    add(one.weight, weights);
+  }
+  for (const Spec& spec : data) {
+    auto checked = check_data(spec, target);
+    if (!checked.ok()) return std::move(checked).error().within(place_of(rule));
+  }
+  for (const Spec& spec : weights) TRY(check_weight(rule, spec, target));
   return {};
 }
 
@@ -93,6 +132,14 @@ Result<void> check_rule(const Rule& rule, const Target& target) {
 
 bool Target::runs(std::string_view op) const {
   return ops.empty() || std::ranges::find(ops, op) != ops.end();
+}
+
+bool Target::runs_in(std::string_view op, const Scheme& scheme) const {
+  const auto pair = std::ranges::find_if(formats, [&](const Formats& one) {
+    return fits(*scheme.data_in, one.activation) &&
+           (scheme.weight->is_float() || fits(*scheme.weight, one.weight));
+  });
+  return pair == formats.end() || pair->ops.empty() || std::ranges::find(pair->ops, op) != pair->ops.end();
 }
 
 std::vector<Target> targets() {
@@ -107,10 +154,21 @@ std::vector<Target> targets() {
   list.push_back(runtime);
   Target nnpa;
   nnpa.name = "nnpa";
-  nnpa.summary = "IBM Telum II: per-tensor int8, matrix multiplications";
-  nnpa.preset = "nnpa";
-  nnpa.ops = {"MatMul", "Gemm"};
-  nnpa.formats = {{"int8", "int8"}};
+  nnpa.summary = "IBM Telum II: float16, or per-tensor int8 matrix multiplications";
+  nnpa.preset = "nnpa-float16";
+  nnpa.ops = nnpa_operators();
+  nnpa.formats = {{"int8", "int8", {"MatMul", "Gemm"}}, {"float16", "float16"}};
+  nnpa.islands = true;
+  // Telum II multiplies 8-bit integers at twice the rate of its 16-bit floats. The accelerator quantizes
+  // activations while it converts them, and onnx-mlir adds the term of their zero point to the bias when it
+  // compiles; that of the weights needs row sums at run time.
+  nnpa.costs = {.multiply = 0.5,
+                .quantize_symmetric = 2,
+                .quantize_asymmetric = 3,
+                .row_sum = 1,
+                .rescale = 1,
+                .data_zero_point = 0,
+                .weight_zero_point = 1};
   nnpa.channels = false;
   nnpa.saturates = false;
   list.push_back(nnpa);

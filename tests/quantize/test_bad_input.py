@@ -125,7 +125,7 @@ def test_an_operator_that_cannot_be_quantized(tool, folder):
 
 def test_an_operator_that_the_target_does_not_run(tool, folder):
     assert "nnpa does not run Conv" in quantize(tool, folder, "--dynamic", "--target", "nnpa", "--op-types", "Conv",
-                                                  code=2)
+                                                  "--strict", code=2)
     assert "ethos-u55-128" in quantize(tool, folder, "--recipe", "int8x4", "--target", "ethos-u55-128", "--calib",
                                        folder / "calib")
 

@@ -288,9 +288,11 @@ def test_a_target_leaves_unsupported_operators_to_the_cpu(tool, files):
     folder, _ = files
     report = report_of(quantize(tool, folder, "-maccel=NNPA", "-march=arch15", "--json"))
     assert report == {**report_of(quantize(tool, folder, "--target", "nnpa", "--json")), "seconds": report["seconds"]}
+    assert {one["to"] for one in report["nodes"] if one["op"] in ("Conv", "MatMul", "Gemm")} == {"float16, float16"}
+    report = report_of(quantize(tool, folder, "--target", "nnpa", "--recipe", "nnpa", "--json"))
     outcome = {one["name"]: (one["outcome"], one["reason"]) for one in report["nodes"]}
     assert outcome["head/matmul"][0] == "dynamic" and outcome["head/gemm"][0] == "dynamic"
-    assert outcome["stem/conv"] == ("float", "nnpa does not run it: it stays on the CPU")
+    assert outcome["stem/conv"] == ("float", "nnpa does not run it in int8: it stays in float")
     report = report_of(quantize(tool, folder, "--target", "ethos-u85-1024", "--json"))
     assert {one["outcome"] for one in report["nodes"] if one["op"] == "Conv"} == {"quantized"}
     metadata = {one.key: one.value for one in onnx.load(folder / "net.q.onnx").metadata_props}

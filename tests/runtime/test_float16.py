@@ -1,4 +1,5 @@
-"""Linear operators in float16 and bfloat16 between Casts, and Casts through small floats: fused and unfused are bit-identical."""
+"""Islands of float16 and bfloat16 between Casts, and Casts through small floats. A single linear operator gives the same bits
+fused and unfused; larger islands keep the precision of float32 inside."""
 import ml_dtypes
 import numpy as np
 import pytest
@@ -84,3 +85,39 @@ def test_a_cast_through_a_small_float_is_one_pass(kind, saturate):
     about = {} if kind in FLOATS_OF_16_BITS else {"saturate": saturate}
     nodes = [helper.make_node("Cast", ["x"], ["h"], to=kind, **about), cast("h", "y", TensorProto.FLOAT)]
     check_bits(model_of(nodes, {"x": x}, {"y": TensorProto.FLOAT}), {"x": x}, ["CastThrough"])
+
+
+def island(kind, mean):
+    """Two layers with a residual sum of the second, a clamp and a Reshape; `mean`: another consumer of a value inside."""
+    node = helper.make_node
+    nodes = [cast("x", "h", kind), node("MatMul", ["h", "w"], ["p"]), node("Relu", ["p"], ["r"]), node("MatMul", ["r", "w"], ["q"]),
+             node("Add", ["q", "r"], ["s"]), node("Mul", ["s", "half"], ["t"]), node("Reshape", ["t", "shape"], ["u"]), cast("u", "y", TensorProto.FLOAT)]
+    return nodes + ([node("ReduceMean", ["r"], ["m"])] if mean else [])
+
+
+@pytest.mark.parametrize("kind", FLOATS_OF_16_BITS)
+def test_an_island_is_computed_in_float32_and_rounded_where_it_ends(kind):
+    rng = np.random.default_rng(SEED)
+    x = rng.standard_normal((3, 20)).astype(np.float32)
+    to = FLOATS_OF_16_BITS[kind]
+    constants = {"w": (rng.standard_normal((20, 20)) / 5).astype(to), "half": np.array(0.5, to), "shape": np.array([-1], np.int64)}
+    model = model_of(island(kind, False), {"x": x}, {"y": TensorProto.FLOAT}, constants)
+    fused = Executor(model)
+    types = [step.split(":")[1] for step in fused.steps()]
+    assert types.count("CastThrough") == 2 and "Cast" not in types
+    got, unfused = fused.run({"x": x})[0], Executor(model, fuse=False).run({"x": x})[0]
+    h, w = x.astype(to).astype(np.float64), constants["w"].astype(np.float64)
+    r = np.maximum(h @ w, 0)
+    exact = ((r @ w + r) * 0.5).ravel()
+    step = 2.0 ** -(10 if to == np.float16 else 7)
+    assert np.abs(got - exact).max() <= step / 2 * np.abs(exact).max() * 1.01
+    np.testing.assert_array_equal(got, got.astype(to).astype(np.float32))
+    assert np.linalg.norm(got - exact) <= np.linalg.norm(unfused - exact)
+
+
+def test_an_island_that_others_read_stays_in_float16():
+    rng = np.random.default_rng(SEED)
+    x = rng.standard_normal((3, 20)).astype(np.float32)
+    constants = {"w": (rng.standard_normal((20, 20)) / 5).astype(np.float16), "half": np.array(0.5, np.float16), "shape": np.array([-1], np.int64)}
+    model = model_of(island(TensorProto.FLOAT16, True), {"x": x}, {"y": TensorProto.FLOAT, "m": TensorProto.FLOAT16}, constants)
+    check_bits(model, {"x": x}, [step.split(":")[1] for step in Executor(model, fuse=False).steps()])

@@ -13,7 +13,13 @@
 #define ANYBIT_KERNELS_FLOAT16_ONCE_
 namespace anybit::kernels {
 struct Float16Work {
-  enum class Kind : std::uint8_t { to_float16, from_float16, to_bfloat16, from_bfloat16 } kind;
+  enum class Kind : std::uint8_t {
+    to_float16,
+    from_float16,
+    through_float16,
+    to_bfloat16,
+    from_bfloat16
+  } kind;
   const void* from;
   void* to;
   std::size_t n;
@@ -97,6 +103,21 @@ void FromFloat16(const std::uint16_t* from, float* to, std::size_t n) {
   });
 }
 
+// As ToFloat16 and FromFloat16, without the steps that cancel out.
+void ThroughFloat16(const float* from, float* to, std::size_t n) {
+  Runs(from, to, n, [](const float* x, float* out) HWY_ATTR {
+    const auto [sign, rest] = Split(x);
+    const VI normal = hn::And(RoundUp<13>(rest), Constant(~0x1FFF));
+    const VF half = hn::Set(DF(), 0.5f);
+    const VI small = hn::BitCast(DI(), hn::Sub(hn::Add(hn::BitCast(DF(), rest), half), half));
+    const VI finite = hn::IfThenElse(hn::Lt(rest, Constant(0x38800000)), small, normal);
+    const VI nan = hn::Or(hn::And(rest, Constant(0x007FE000)), Constant(0x7FC00000));
+    const VI beyond = hn::IfThenElse(hn::Gt(rest, Constant(0x7F800000)), nan, Constant(0x7F800000));
+    const VI all = hn::IfThenElse(hn::Lt(rest, Constant(0x477FF000)), finite, beyond);
+    hn::StoreU(hn::BitCast(DF(), hn::Or(all, sign)), DF(), out);
+  });
+}
+
 void ToBfloat16(const float* from, std::uint16_t* to, std::size_t n) {
   Runs(from, to, n, [](const float* x, std::uint16_t* out) HWY_ATTR {
     const auto [sign, rest] = Split(x);
@@ -120,6 +141,8 @@ void ConvertFloat16(const Float16Work& work) {
       return ToFloat16(floats, static_cast<std::uint16_t*>(work.to), work.n);
     case Float16Work::Kind::from_float16:
       return FromFloat16(float16s, static_cast<float*>(work.to), work.n);
+    case Float16Work::Kind::through_float16:
+      return ThroughFloat16(floats, static_cast<float*>(work.to), work.n);
     case Float16Work::Kind::to_bfloat16:
       return ToBfloat16(floats, static_cast<std::uint16_t*>(work.to), work.n);
     case Float16Work::Kind::from_bfloat16:
@@ -158,6 +181,9 @@ void to_float16(const float* from, std::uint16_t* to, std::size_t n) {
 }
 void from_float16(const std::uint16_t* from, float* to, std::size_t n) {
   convert(Float16Work::Kind::from_float16, from, to, n);
+}
+void through_float16(const float* from, float* to, std::size_t n) {
+  convert(Float16Work::Kind::through_float16, from, to, n);
 }
 void to_bfloat16(const float* from, std::uint16_t* to, std::size_t n) {
   convert(Float16Work::Kind::to_bfloat16, from, to, n);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "graph/node.hpp"
+#include "kernels/elementwise/float16.hpp"
 #include "ops/convert.hpp"
 #include "ops/frame.hpp"
 #include "ops/number_text.hpp"
@@ -155,17 +156,22 @@ Result<void> run_cast_through(Frame& frame) {
   using enum ElementType;
   const bool rounds =
       in.type() == float32 && to == float32 && between != float8e8m0 && small_float_values(between);
-  parallel(frame, in.stored(), 1, [&](std::int64_t first, std::int64_t last) {
-    if (rounds)
-      return round_small_floats(between, {in.data<float>() + first, static_cast<std::size_t>(last - first)},
-                                out->mutable_data<float>() + first, options);
-    std::byte run[kRun * kMostBytes];
-    for (; first < last; first += kRun) {
-      const std::int64_t n = std::min(kRun, last - first);
-      convert(in.type(), in.bytes() + first * in_size, between, run, n, options);
-      convert(between, run, to, out->mutable_bytes() + first * out_size, n);
-    }
-  });
+  parallel(frame, in.stored(), rounds && between == float16 ? 0.2 : 1,
+           [&](std::int64_t first, std::int64_t last) {
+             if (rounds && between == float16)
+               return kernels::through_float16(in.data<float>() + first, out->mutable_data<float>() + first,
+                                               static_cast<std::size_t>(last - first));
+             if (rounds)
+               return round_small_floats(between,
+                                         {in.data<float>() + first, static_cast<std::size_t>(last - first)},
+                                         out->mutable_data<float>() + first, options);
+             std::byte run[kRun * kMostBytes];
+             for (; first < last; first += kRun) {
+               const std::int64_t n = std::min(kRun, last - first);
+               convert(in.type(), in.bytes() + first * in_size, between, run, n, options);
+               convert(between, run, to, out->mutable_bytes() + first * out_size, n);
+             }
+           });
   return {};
 }
 

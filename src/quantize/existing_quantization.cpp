@@ -1,0 +1,36 @@
+#include "quantize/existing_quantization.hpp"
+
+#include <algorithm>
+
+#include "graph/quantization.hpp"
+#include "ops/table.hpp"
+
+namespace anybit::quantizing {
+
+bool is_quantized(const graph::Model& model) {
+  bool found = false;
+  each_node(*model.graph, [&](const graph::Node& node) {
+    const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
+    found |= descriptor && !descriptor->quantized.empty();
+    found |= node.domain.str() == graph::kAnybit;
+  });
+  return found;
+}
+
+bool has_strange_functions(const graph::Model& model) {
+  return std::ranges::any_of(model.functions,
+                             [](const graph::Function& one) { return one.domain == graph::kAnybit; });
+}
+
+std::map<std::string, std::int64_t> integer_operators(const graph::Model& model) {
+  std::map<std::string, std::int64_t> found;
+  each_node(*model.graph, [&](const graph::Node& node) {
+    const std::string& op = node.op_type.str();
+    const ops::Descriptor* descriptor = ops::find(node.domain.str(), op);
+    if (!descriptor || descriptor->quantized.empty()) return;
+    if (!graph::quantizes(node) && !graph::dequantizes(node)) ++found[op];
+  });
+  return found;
+}
+
+}  // namespace anybit::quantizing
