@@ -2,6 +2,10 @@
 
 tests/python/test_torch.py (`make test-torch`) holds the same on modules of PyTorch.
 """
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import onnx
 import onnxruntime
@@ -239,3 +243,12 @@ def test_training_is_refused_with_its_reason():
 def test_what_a_config_cannot_say_is_refused(ask, words):
     with pytest.raises(anybit.Error, match=words):
         ask()
+
+
+@promise("arm", 18, "The code of the reference runs with only its import lines changed.")
+def test_the_example_runs(tmp_path):
+    script = ROOT / "examples/from-arm/quantize_digits.py"
+    assert [line for line in script.read_text().splitlines() if "anybit" in line][0].startswith("from anybit.compat.ethosu import")
+    folder = str(Path(anybit.__file__).parents[1])
+    subprocess.run([sys.executable, script, tmp_path / "u55.onnx"], check=True, env={"PYTHONPATH": folder}, timeout=120)
+    assert anybit.load(tmp_path / "u55.onnx").metadata["anybit.target"] == "ethos-u55-128"
