@@ -38,8 +38,7 @@ class Net(torch.nn.Module):
 torch.manual_seed(0)
 inputs = (torch.randn(1, 3, 16, 16),)
 net = Net().eval()
-# torch before 2.1 has no torch.export
-model = torch.export.export(net, inputs).module() if hasattr(torch, "export") else torch.fx.symbolic_trace(net)
+model = torch.export.export(net, inputs).module()
 
 quantizer = EthosUQuantizer(EthosUCompileSpec("ethos-u55-128"))
 quantizer.set_global(get_symmetric_quantization_config())

@@ -47,8 +47,8 @@ def export(module: Any, example_inputs: Any = None) -> Model:
         return _from_program(torch, module)
     inputs = _Inputs.of(torch, module, example_inputs)
     _check_size(module)
-    with _in_inference_mode(module), _quietly(torch):
-        with _told(module):
+    with _in_inference_mode(module), _quietly():
+        with _told(module), torch.no_grad():
             inputs.outputs = _output_names(module, inputs)
         return (_by_dynamo if _has_dynamo(torch) else _by_torchscript)(torch, module, inputs)
 
@@ -186,13 +186,13 @@ def _in_inference_mode(module: Any) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _quietly(torch: Any) -> Iterator[None]:
+def _quietly() -> Iterator[None]:
     """Without torch's remarks about its own exporters."""
     logger = logging.getLogger("torch.onnx")
     level = logger.level
     logger.setLevel(logging.ERROR)
     try:
-        with warnings.catch_warnings(), torch.no_grad():
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
@@ -233,7 +233,7 @@ def _argument_names(module: Any) -> list[str]:
 def _from_program(torch: Any, program: Any) -> Model:
     if not _has_dynamo(torch):
         raise Unsupported("torch needs other packages to export a program", "", "pip install onnx onnxscript")
-    with _quietly(torch):
+    with _quietly():
         return _exported(torch, program, ())
 
 
@@ -263,6 +263,9 @@ def _told(module: Any) -> Iterator[None]:
 
 
 def _by_torchscript(torch: Any, module: Any, inputs: _Inputs) -> Model:
+    # By position: torch turns defaults beside arguments by name into inputs.
+    bound = inspect.signature(module.forward).bind(*inputs.args, **inputs.kwargs)
+    inputs = _Inputs(bound.args, bound.kwargs, inputs.outputs)
     names = [name for name, one in zip(_argument_names(module), inputs.args) if hasattr(one, "dim")]
     names += inputs.kwargs
     model = _traced(torch, module, inputs, names, dynamic=inputs.batch is not None)
@@ -285,7 +288,7 @@ def _traced(torch: Any, module: Any, inputs: _Inputs, names: list[str], dynamic:
     file = io.BytesIO()
     with _told(module):
         # Torch takes a dict at the end for the arguments by name.
-        torch.onnx.export(module, (*inputs.args, inputs.kwargs), file, **options)
+        torch.onnx.export(module, (*inputs.args, *([inputs.kwargs] if inputs.kwargs else [])), file, **options)
         return load(file.getvalue())
 
 
@@ -294,7 +297,7 @@ def _takes(model: Model, inputs: Mapping[str, Any]) -> bool:
     from ._session import Session
 
     try:
-        Session(model).run({one.name: inputs[one.name] for one in model.inputs})
+        Session(model).run({name: value for name, value in inputs.items() if name in {one.name for one in model.inputs}})
     except Error:
         return False
     return True
