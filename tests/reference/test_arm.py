@@ -55,7 +55,7 @@ def run(model, **inputs):
 
 
 def user_class(name):
-    """A class that tells the same about itself as a user's torch module."""
+    """A class with the names and bases of a user's torch module."""
     module = type("Module", (), {"__module__": "torch.nn.modules.module"})
     return type(name, (module,), {"__module__": torch_files.MODULE})
 
@@ -204,9 +204,9 @@ def test_a_class_that_the_model_does_not_have_is_reported(net):
         quantized(quantizer().set_module_type("Block", INT8), net)
 
 
-def test_a_class_needs_a_model_that_tells_its_modules():
+def test_a_class_needs_a_model_that_names_its_modules():
     digits = anybit.load(ROOT / "examples/digits/digits.onnx")
-    with pytest.raises(anybit.InvalidArgument, match="do not tell the classes of their modules"):
+    with pytest.raises(anybit.InvalidArgument, match="do not name the classes of their modules"):
         quantizer().set_module_type(user_class("Sub"), INT8).quantize(digits, samples(1, 1, 28, 28))
 
 

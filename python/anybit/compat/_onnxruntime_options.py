@@ -121,7 +121,7 @@ def read_options(given: Optional[Mapping[str, Any]], dynamic: bool) -> Options:
             raise InvalidArgument(f"extra_options has no '{name}'", "", "docs/from-onnxruntime.md has them all")
     if dynamic and not options.constant_matmul:
         raise Unsupported("extra_options['MatMulConstBOnly']=False: dynamic quantization is for constant weights", "", "True")
-    return options
+    return options._replace(constant_matmul=False) if dynamic else options  # no rule needed
 
 
 def _plain(overrides: Any) -> Any:
