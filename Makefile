@@ -2,9 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build demo demo-mcu docs reference test test-checks test-large test-models test-real test-exhaustive test-arm test-scalar bench bench-io bench-formats bench-gemm bench-kernels bench-conv \
-        bench-accuracy bench-agreement bench-presets bench-static bench-rules bench-mase bench-quantize bench-packed bench-codegen bench-commit lint format check-all fuzz campaign test-growth \
-        install web wheel clean
+.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*\#\# .*/\1/p' $(MAKEFILE_LIST))
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -86,6 +84,12 @@ test-exhaustive:  ## Convert every float32 number to every format of 8 bits and 
 	@cmake --preset release -DANYBIT_TESTS=ON
 	@cmake --build --preset release -j $(JOBS) --target codec_library
 	$(call PYTEST,build/release) -m exhaustive tests/formats
+
+test-torch:  ## Quantize modules of PyTorch, Debian's; TORCH=2.15.0 for a version of PyPI (5 GB)
+	@scripts/setup build test python train
+	@cmake --preset release -DANYBIT_TESTS=ON -DANYBIT_PYTHON=ON
+	@cmake --build --preset release -j $(JOBS) --target anybit_python
+	ANYBIT_BUILD=build/release $$(scripts/torch_environment $(TORCH))/bin/python -m pytest -q -m torch tests/python/test_torch.py
 
 test-arm:  ## Cross-compile the codecs for 64-bit ARM and test them under qemu
 	@scripts/setup build test arm

@@ -212,12 +212,15 @@ class Quantizer:
 
     @checked
     def set_module_name(self, module_name: str, quantization_config: Config) -> Quantizer:
-        """Sets the rule for a node or module by name ("blocks.sub") and everything below it; ``*`` and ``?`` are wildcards."""
+        """Sets the rule for a node, or for a module of PyTorch ("blocks.sub"), and everything in it; ``*`` and ``?`` are wildcards."""
         return self._set("name", module_name, quantization_config)
 
     @checked
     def set_module_type(self, module_type: Union[str, type], quantization_config: Config) -> Quantizer:
-        """Sets the rule for an operator: its ONNX name ("Conv"), that of a framework ("conv2d"), or a class (torch.nn.Conv2d)."""
+        """Sets the rule for an operator: its ONNX name ("Conv"), that of a framework ("conv2d"), or a class (torch.nn.Conv2d).
+
+        A class of modules of your own, or its name ("models.Block"), means the nodes of all its instances.
+        """
         return self._set("type", _operator(module_type), quantization_config)
 
     @checked

@@ -47,8 +47,8 @@ def export(module: Any, example_inputs: Any = None) -> Model:
         return _from_program(torch, module)
     inputs = _Inputs.of(torch, module, example_inputs)
     _check_size(module)
-    with _in_inference_mode(module), _quietly(torch):
-        with _told(module):
+    with _in_inference_mode(module), _quietly():
+        with _told(module), torch.no_grad():
             inputs.outputs = _output_names(module, inputs)
         return (_by_dynamo if _has_dynamo(torch) else _by_torchscript)(torch, module, inputs)
 
@@ -124,6 +124,10 @@ class _Inputs:
         return [one for one in (*self.args, *self.kwargs.values()) if hasattr(one, "dim")]
 
     @property
+    def constants(self) -> int:
+        return sum(map(_is_constant, (*self.args, *self.kwargs.values())))
+
+    @property
     def batch(self) -> Optional[int]:
         """The size of the first dimension that all inputs have in common; None if there is none."""
         sizes = {one.shape[0] if one.dim() else None for one in self.tensors}
@@ -143,6 +147,10 @@ def _recorded(torch: Any, module: Any) -> Optional[tuple]:
     if not values or not all(hasattr(one, "shape") for one in values):
         return None
     return tuple(torch.zeros([int(size) for size in one.shape], dtype=one.dtype) for one in values)
+
+
+def _is_constant(given: Any) -> bool:
+    return given is None or isinstance(given, (bool, int, float, str))
 
 
 def _tensor(torch: Any, given: Any) -> Any:
@@ -186,13 +194,13 @@ def _in_inference_mode(module: Any) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _quietly(torch: Any) -> Iterator[None]:
+def _quietly() -> Iterator[None]:
     """Without torch's remarks about its own exporters."""
     logger = logging.getLogger("torch.onnx")
     level = logger.level
     logger.setLevel(logging.ERROR)
     try:
-        with warnings.catch_warnings(), torch.no_grad():
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
@@ -233,7 +241,7 @@ def _argument_names(module: Any) -> list[str]:
 def _from_program(torch: Any, program: Any) -> Model:
     if not _has_dynamo(torch):
         raise Unsupported("torch needs other packages to export a program", "", "pip install onnx onnxscript")
-    with _quietly(torch):
+    with _quietly():
         return _exported(torch, program, ())
 
 
@@ -263,10 +271,10 @@ def _told(module: Any) -> Iterator[None]:
 
 
 def _by_torchscript(torch: Any, module: Any, inputs: _Inputs) -> Model:
-    names = [name for name, one in zip(_argument_names(module), inputs.args) if hasattr(one, "dim")]
-    names += inputs.kwargs
+    bound = inspect.signature(module.forward).bind(*inputs.args, **inputs.kwargs).arguments
+    names = [name for name, one in bound.items() if hasattr(one, "dim")]
     model = _traced(torch, module, inputs, names, dynamic=inputs.batch is not None)
-    if inputs.batch is not None and not _takes(model, dict(zip(names, inputs.doubled(torch).tensors))):
+    if inputs.batch is not None and not _takes(model, {name: torch.cat([bound[name]] * 2) for name in names}):
         model = _traced(torch, module, inputs, names, dynamic=False)
     classes = {path: _class_of(one) for path, one in module.named_modules(remove_duplicate=False)}
     return Model(_anybit.with_modules(model._native, classes))
@@ -277,16 +285,35 @@ def _class_of(module: Any) -> str:
 
 
 def _traced(torch: Any, module: Any, inputs: _Inputs, names: list[str], dynamic: bool) -> Model:
-    options: dict[str, Any] = {"input_names": names, "output_names": inputs.outputs}
-    if dynamic:
-        options["dynamic_axes"] = {name: {0: "batch"} for name in names}
+    options: dict[str, Any] = {"output_names": inputs.outputs}
+    if len(names) == len(inputs.args) + len(inputs.kwargs) - inputs.constants:  # else torch numbers what is nested
+        options["input_names"] = names
+        options["dynamic_axes"] = {name: {0: "batch"} for name in names} if dynamic else None
     if "dynamo" in inspect.signature(torch.onnx.export).parameters:
         options["dynamo"] = False
     file = io.BytesIO()
-    with _told(module):
-        # Torch takes a dict at the end for the arguments by name.
-        torch.onnx.export(module, (*inputs.args, inputs.kwargs), file, **options)
+    with _told(module), _without_defaults(module, inputs) as given:
+        torch.onnx.export(module, given, file, **options)
         return load(file.getvalue())
+
+
+@contextlib.contextmanager
+def _without_defaults(module: Any, inputs: _Inputs) -> Iterator[tuple]:
+    """What is traced, while ``forward`` takes that alone: torch would turn numbers, also defaults, into inputs."""
+    everything = [*inputs.args, *inputs.kwargs.values()]
+    traced = [k for k, one in enumerate(everything) if not _is_constant(one)]
+    forward, own = module.forward, vars(module).get("forward")
+
+    def only_traced(*given: Any) -> Any:
+        values = [given[traced.index(k)] if k in traced else one for k, one in enumerate(everything)]
+        return forward(*values[:len(inputs.args)], **dict(zip(inputs.kwargs, values[len(inputs.args):])))
+    module.forward = only_traced
+    try:
+        yield tuple(everything[k] for k in traced)
+    finally:
+        del module.forward
+        if own is not None:
+            module.forward = own
 
 
 def _takes(model: Model, inputs: Mapping[str, Any]) -> bool:
@@ -294,7 +321,7 @@ def _takes(model: Model, inputs: Mapping[str, Any]) -> bool:
     from ._session import Session
 
     try:
-        Session(model).run({one.name: inputs[one.name] for one in model.inputs})
+        Session(model).run({name: value for name, value in inputs.items() if name in {one.name for one in model.inputs}})
     except Error:
         return False
     return True

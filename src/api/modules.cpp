@@ -45,25 +45,42 @@ class Finder {
     return nullptr;
   }
 
-  // The longest path that begins the name. A module that is called again has a number behind its name.
-  const std::string* by_name(std::string path) const {
-    const std::string* found = find("");
-    for (std::size_t end = path.find('/'); end != std::string::npos; end = path.find('/', end + 1)) {
-      const std::string* module = find(path.substr(0, end));
-      if (const std::size_t number = numbered(path, end); !module && number != std::string::npos) {
-        module = find(path.substr(0, number));
-        if (module) path.erase(number, end - number);
-        if (module) end = number;
-      }
-      if (module) found = module;
+  // Follows the name from module to module. The last part is the operator.
+  const std::string* by_name(std::string_view name) const {
+    const std::string* module = find("");
+    std::string path;
+    for (std::size_t end = name.find('/'); end != std::string_view::npos; end = name.find('/')) {
+      std::string_view part = name.substr(0, end);
+      const std::string* next = child(path, part);
+      if (!next) next = child(path, without_number(part));
+      if (!next) break;
+      module = next;
+      path = graph::module_path(*next);
+      name.remove_prefix(end + 1);
     }
-    return found;
+    return module;
   }
 
-  // Where "_1" begins in "…/conv_1", whose last part ends at `end`.
-  static std::size_t numbered(const std::string& path, std::size_t end) {
-    const std::size_t mark = path.find_last_not_of("0123456789", end - 1);
-    return mark != std::string::npos && mark + 1 < end && path[mark] == '_' ? mark : std::string::npos;
+  // The module of this name in the one of this path. Names leave out a ModuleDict between the two.
+  const std::string* child(const std::string& path, std::string_view name) const {
+    const std::string first = path.empty() ? std::string() : path + "/";
+    if (const std::string* found = find(first + std::string(name))) return found;
+    const std::string last = "/" + std::string(name);
+    const std::string* only = nullptr;
+    for (auto one = by_path_.lower_bound(first); one != by_path_.end() && one->first.starts_with(first);
+         ++one) {
+      if (!one->first.ends_with(last)) continue;
+      if (only) return nullptr;
+      only = one->second;
+    }
+    return only;
+  }
+
+  // A module that is called again has a number behind its name: "conv_1".
+  static std::string_view without_number(std::string_view name) {
+    const std::size_t mark = name.find_last_not_of("0123456789");
+    const bool numbered = mark != std::string_view::npos && mark + 1 < name.size() && name[mark] == '_';
+    return numbered ? name.substr(0, mark) : name;
   }
 
   const std::string* find(const std::string& path) const {

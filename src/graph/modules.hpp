@@ -17,7 +17,7 @@ struct Module {
   std::string class_name;  // "models.Block"; empty if unknown
 };
 
-// Outermost first; empty if the metadata does not tell.
+// Outermost first; empty if the metadata has none.
 std::vector<Module> modules_of(const Node& node);
 
 // Writes the metadata that modules_of() reads.

@@ -138,7 +138,7 @@ Result<void> check_class(const Rule& rule, const Classes& classes) {
   if (qualified)
     return error_at(
         Code::invalid_argument, rule.place,
-        fmt::format("'{}': the nodes of this model do not tell the classes of their modules",
+        fmt::format("'{}': the nodes of this model do not name the classes of their modules",
                     shown(rule.pattern)),
         "an export with torch.onnx.export(…, dynamo=True), or the module itself; or rules by name");
   std::vector<std::string_view> known = known_types();

@@ -4,6 +4,7 @@ import copy
 import os
 import pickle
 import subprocess
+import sys
 from pathlib import Path
 
 import anybit
@@ -124,3 +125,21 @@ def test_errors_match_the_command_line(content, tool, tmp_path):
     with pytest.raises(anybit.Error) as raised:
         anybit.load(path)
     assert said == f"anybit: {raised.value}\n"
+
+
+class ModuleOfTorch:
+    """Looks like a torch module where there is no torch."""
+
+    def forward(self, x):
+        raise AssertionError
+
+    def named_modules(self):
+        raise AssertionError
+
+
+def test_a_module_without_torch_is_an_error_that_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    for ask in (anybit.load, anybit.quantize):
+        with pytest.raises(anybit.Unsupported, match="torch is needed to export a module") as told:
+            ask(ModuleOfTorch(), example_inputs=np.zeros((1, 3), np.float32))
+        assert told.value.hint == "pip install torch onnx onnxscript"

@@ -2,6 +2,10 @@
 
 tests/python/test_torch.py (`make test-torch`) holds the same on modules of PyTorch.
 """
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import onnx
 import onnxruntime
@@ -51,7 +55,7 @@ def run(model, **inputs):
 
 
 def user_class(name):
-    """A class that tells the same about itself as a user's torch module."""
+    """A class with the names and bases of a user's torch module."""
     module = type("Module", (), {"__module__": "torch.nn.modules.module"})
     return type(name, (module,), {"__module__": torch_files.MODULE})
 
@@ -200,9 +204,9 @@ def test_a_class_that_the_model_does_not_have_is_reported(net):
         quantized(quantizer().set_module_type("Block", INT8), net)
 
 
-def test_a_class_needs_a_model_that_tells_its_modules():
+def test_a_class_needs_a_model_that_names_its_modules():
     digits = anybit.load(ROOT / "examples/digits/digits.onnx")
-    with pytest.raises(anybit.InvalidArgument, match="do not tell the classes of their modules"):
+    with pytest.raises(anybit.InvalidArgument, match="do not name the classes of their modules"):
         quantizer().set_module_type(user_class("Sub"), INT8).quantize(digits, samples(1, 1, 28, 28))
 
 
@@ -239,3 +243,12 @@ def test_training_is_refused_with_its_reason():
 def test_what_a_config_cannot_say_is_refused(ask, words):
     with pytest.raises(anybit.Error, match=words):
         ask()
+
+
+@promise("arm", 18, "The code of the reference runs with only its import lines changed.")
+def test_the_example_runs(tmp_path):
+    script = ROOT / "examples/from-arm/quantize_digits.py"
+    assert [line for line in script.read_text().splitlines() if "anybit" in line][0].startswith("from anybit.compat.ethosu import")
+    folder = str(Path(anybit.__file__).parents[1])
+    subprocess.run([sys.executable, script, tmp_path / "u55.onnx"], check=True, env={"PYTHONPATH": folder}, timeout=120)
+    assert anybit.load(tmp_path / "u55.onnx").metadata["anybit.target"] == "ethos-u55-128"

@@ -37,7 +37,7 @@ _EPS, _EPS_OF_16_BITS = 2**-16, 2**-12  # the smallest scales, of 8 and of 16 bi
 
 
 class _Defaults(NamedTuple):
-    """What Vela is told about a system when the caller does not say."""
+    """Vela's options for a system where the caller gives none."""
 
     system_config: str
     memory_mode: str

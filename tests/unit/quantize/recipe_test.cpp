@@ -106,7 +106,7 @@ TEST(Recipe, AnUnknownTypeIsRefusedWithTheNearestClass) {
   const Recipe by_class = recipe("type: {models.Block: int8}");
   const auto untold = Matcher::make(by_class);
   ASSERT_FALSE(untold.ok());
-  EXPECT_THAT(untold.error().text(), HasSubstr("do not tell the classes of their modules"));
+  EXPECT_THAT(untold.error().text(), HasSubstr("do not name the classes of their modules"));
 }
 
 TEST(Recipe, RulesThatMatchNothingAreReported) {
