@@ -269,14 +269,16 @@ ANYBIT_API anybit_status anybit_set_input_shape(anybit_session* session, size_t 
                                                 const int64_t* dims);
 
 /// Sets the buffer that every run reads an input from: `length` bytes of the model's own type or, once the
-/// model is quantized, of the quantized type. The caller keeps ownership, and the buffer must stay valid
-/// while it is set. NULL removes it.
+/// model is quantized, of the quantized type. A buffer that is too short for the shape is an error; set the
+/// shape of an input with dynamic dimensions before its buffer. The caller keeps ownership, and the buffer
+/// must stay valid while it is set. NULL removes it.
 ANYBIT_API anybit_status anybit_set_input(anybit_session* session, size_t index, anybit_type type,
                                           const void* buffer, size_t length);
 
 /// Sets the buffer that every run writes an output to, at most `length` bytes. The caller keeps ownership. An
-/// output without a buffer is discarded. If a buffer is too small the run fails and writes nothing;
-/// anybit_output_info() then has the shape.
+/// output without a buffer is discarded. A buffer that is too short for the shape in the model is an error.
+/// The size of an output with dynamic dimensions is known only after a run: if its buffer is too small, the
+/// run fails and writes nothing, and anybit_output_info() has the shape.
 ANYBIT_API anybit_status anybit_set_output(anybit_session* session, size_t index, anybit_type type,
                                            void* buffer, size_t length);
 
