@@ -387,9 +387,10 @@ ANYBIT_API anybit_status anybit_codegen(anybit_session* session, const char* gen
 /// Stores the path of the generated file in *path; NULL if there is none. Valid until the next call.
 ANYBIT_API anybit_status anybit_codegen_model_path(const anybit_session* session, const char** path);
 
-/// Sets the backends that may run models, separated by ';'. "cpu" is anybit itself, "NAME" the backend of
-/// NAME-gen. Empty: all. NULL, the default: those in the environment variable BACKENDS, or all if it is not
-/// set. A run fails if none of them can run the model. Runs that gather ranges always use anybit itself.
+/// Sets the backends that may run models, separated by ';'. "cpu" is anybit itself; others are named by
+/// their generators, by default "NAME" for that of NAME-gen. Empty: all. NULL, the default: those in the
+/// environment variable BACKENDS, or all if it is not set. A run fails if none of them can run the model.
+/// Runs that gather ranges always use anybit itself.
 ANYBIT_API anybit_status anybit_set_available_backends(anybit_session* session, const char* names);
 
 // ---- Automatic compilation
