@@ -41,5 +41,6 @@ if(CMAKE_INSTALL_LIBDIR STREQUAL "lib")
   set_target_properties(anybit_cli PROPERTIES BUILD_WITH_INSTALL_RPATH ON)
 endif()
 
+include(nnfw)
 include(plugins)
 include(install)
