@@ -2,7 +2,7 @@
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/anybit)
-install(TARGETS anybit anybit_cli nnfw-anybit EXPORT anybitTargets)
+install(TARGETS anybit anybit_cli onert_run nnfw-anybit EXPORT anybitTargets)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/anybit ${PROJECT_SOURCE_DIR}/include/nnfw
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT anybitTargets NAMESPACE anybit:: DESTINATION ${package_dir})

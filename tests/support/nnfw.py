@@ -1,18 +1,33 @@
 """onert's C API of libnnfw-anybit.so: programs compiled as C99 and as C++, and sessions in Python."""
 
 import ctypes
+import shutil
 import subprocess
 from pathlib import Path
 
-from support.devices import ROOT, sanitizers
+from support.devices import ROOT, generator, sanitizers
 
 STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-O1"]
 LANGUAGES = {"C99": ["gcc", "-x", "c", "-std=c99"], "C++": ["g++", "-x", "c++", "-std=c++17"]}
 
 
-def compiled(build: Path, folder: Path, source: Path, language: str) -> Path:
+def installed(build: Path, prefix: Path, *defines) -> Path:
+    """Copies of libraries and programs, with the generator abc-gen where onert's plugins are installed."""
+    (prefix / "bin").mkdir(parents=True)
+    (prefix / "lib" / "nnfw").mkdir(parents=True)
+    shutil.copytree(build / "lib" / "anybit", prefix / "lib" / "anybit")
+    for name in ("libanybit.so", "libnnfw-anybit.so"):
+        for link in (name, f"{name}.0"):
+            shutil.copy((build / "lib" / name).resolve(), prefix / "lib" / link)
+    for name in ("anybit", "onert_run"):
+        shutil.copy(build / "bin" / name, prefix / "bin" / name)
+    generator(prefix / "lib" / "nnfw" / "codegen", *defines)
+    return prefix
+
+
+def compiled(build: Path, folder: Path, source: Path, language: str, library: Path | None = None) -> Path:
     """The program, built with the include folder that onert's users name: that of nnfw.h."""
-    library = (build / "lib").resolve()
+    library = (library or build / "lib").resolve()
     program = folder / f"{source.stem}_{language.replace('+', 'p')}"
     command = [*LANGUAGES[language], *STRICT, f"-I{ROOT}/include/nnfw", source, "-x", "none", "-o", program, *sanitizers(build),
                f"-L{library}", "-lnnfw-anybit", f"-Wl,-rpath,{library}"]
