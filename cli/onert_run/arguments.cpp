@@ -72,38 +72,52 @@ Result<void> parse_shapes(const std::string& option, const std::string& text,
 struct Texts {
   std::string shape_prepare, shape_run;
   int verbose = 0;
-  bool ignored = false;
+  bool unused = false;
 };
 
-void add_options(CLI::App& app, OnertArguments& arguments, Texts& texts) {
-  const auto count = [&](const char* names, int& target, int lowest, const char* about) {
-    app.add_option(names, target, about)->transform(parse_integer(lowest, 1'000'000));
-  };
-  app.add_option("PATH", arguments.path, "An ONNX model, or an nnpackage folder with one")->required();
-  app.add_option("--quantize,-q", arguments.quantize,
-                 "Quantize before the run: uint8, int16, int8_wo, int16_wo, or a preset of 'anybit recipes'");
-  app.add_option("--qpath", arguments.qpath, "Where to write the quantized model [MODEL with .q.onnx]");
-  count("--minmax_runs,--minmax_run", arguments.minmax_runs, 1,
-        "Runs that gather ranges before full quantization [10]");
-  app.add_option("--codegen,-c", arguments.codegen,
-                 "Generate code before the run, with this plugin: NAME-gen");
+CLI::Option* add_count(CLI::App& app, const char* names, int& target, int lowest, const char* about) {
+  return app.add_option(names, target, about)->transform(parse_integer(lowest, 1'000'000));
+}
+
+void add_compile_options(CLI::App& app, OnertArguments& arguments) {
+  auto* const quantize = app.add_option(
+      "--quantize,-q", arguments.quantize,
+      "Quantize before the run: uint8, int16, int8_wo, int16_wo, or a preset of 'anybit recipes'");
+  app.add_option("--qpath", arguments.qpath, "Where to write the quantized model [MODEL with .q.onnx]")
+      ->needs(quantize);
+  add_count(app, "--minmax_runs,--minmax_run", arguments.minmax_runs, 1,
+            "Runs that gather ranges before full quantization [10]")
+      ->needs(quantize);
+  auto* const codegen = app.add_option("--codegen,-c", arguments.codegen,
+                                       "Generate code before the run, with this plugin: NAME-gen");
   app.add_option("--cpath", arguments.cpath,
-                 "Where to write the code [the model with the plugin's extension]");
-  count("--num_runs,-r", arguments.num_runs, 1, "The number of runs [1]");
-  count("--warmup_runs,-w", arguments.warmup_runs, 0, "Runs before those that are timed [0]");
-  app.add_option("--load,-l", arguments.load,
-                 "Inputs: an .npz with their names, or an .npy for a single one");
-  app.add_option("--load-raw", arguments.load_raw, "--load:raw PREFIX: inputs from PREFIX.0, PREFIX.1, …");
+                 "Where to write the code [the model with the plugin's extension]")
+      ->needs(codegen);
+}
+
+void add_run_options(CLI::App& app, OnertArguments& arguments, Texts& texts) {
+  add_count(app, "--num_runs,-r", arguments.num_runs, 1, "The number of runs [1]");
+  add_count(app, "--warmup_runs,-w", arguments.warmup_runs, 0, "Runs before those that are timed [0]");
+  auto* const load = app.add_option("--load,-l", arguments.load,
+                                    "Inputs: an .npz with their names, or an .npy for a single one");
+  app.add_option("--load-raw", arguments.load_raw, "--load:raw PREFIX: inputs from PREFIX.0, PREFIX.1, …")
+      ->excludes(load);
   app.add_option("--dump-raw", arguments.dump_raw, "--dump:raw PREFIX: outputs to PREFIX.0, PREFIX.1, …");
-  app.add_option("--shape_prepare", texts.shape_prepare, "Shapes of inputs by index: '[0, [1, 2], 2, []]'");
-  app.add_option("--shape_run", texts.shape_run, "The same");
+  // Other files have shapes of their own.
+  app.add_option("--shape_prepare", texts.shape_prepare, "Shapes of inputs by index: '[0, [1, 2], 2, []]'")
+      ->excludes(load);
+  app.add_option("--shape_run", texts.shape_run, "The same")->excludes(load);
   app.add_option("--verbose_level,-v", texts.verbose, "Only 0: the results")->transform(parse_integer(0, 0));
-  app.add_flag("--fixed_input", texts.ignored, "All runs have the same input: they always have");
-  app.add_flag("--force_float", texts.ignored, "Buffers are float32: they always are");
-  app.footer(
-      "The variable BACKENDS lists the backends that may run the model, separated by ';', and NUM_THREADS is "
-      "the "
-      "number of threads. 'anybit run' can do more.");
+  app.add_flag("--fixed_input", texts.unused, "All runs have the same input: they always have");
+  app.add_flag("--force_float", texts.unused, "Buffers are float32: they always are");
+}
+
+// An empty text, such as that of an unset variable in a script, would count as an option that is not given.
+Result<void> check_texts(const CLI::App& app) {
+  const auto empty =
+      app.get_options([](const CLI::Option* one) { return std::ranges::count(one->results(), "") > 0; });
+  if (empty.empty()) return {};
+  return Error{Code::invalid_argument, fmt::format("{} is empty", empty[0]->get_name()), {}, "give a value"};
 }
 
 Result<void> check_refused(const CLI::App& app) {
@@ -126,7 +140,13 @@ Result<OnertArguments> parse_onert_arguments(int argc, char** argv) {
   std::vector<std::string> unused;
   bool flag = false;
   app.set_version_flag("--version", fmt::format("onert_run of anybit {}", version().text));
-  add_options(app, arguments, texts);
+  app.add_option("PATH", arguments.path, "An ONNX model, or an nnpackage folder with one")->required();
+  add_compile_options(app, arguments);
+  add_run_options(app, arguments, texts);
+  app.footer(
+      "The variable BACKENDS lists the backends that may run the model, separated by ';', and NUM_THREADS "
+      "is\n"
+      "the number of threads. 'anybit run' can do more.");
   for (const Refused& one : kRefused) {
     auto* const option = one.values > 0 ? app.add_option(one.names, unused) : app.add_flag(one.names, flag);
     option->group("");  // not in the help
@@ -144,7 +164,9 @@ Result<OnertArguments> parse_onert_arguments(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return Error{Code::invalid_argument, printable(error.what()), {}, "'onert_run --help' lists the options"};
   }
-  if (auto refused = check_refused(app); !refused.ok()) return std::move(refused).error();
+  auto checked = check_refused(app);
+  if (checked.ok()) checked = check_texts(app);
+  if (!checked.ok()) return std::move(checked).error();
   for (const auto& [option, text] :
        {std::pair("--shape_prepare", texts.shape_prepare), std::pair("--shape_run", texts.shape_run)}) {
     if (text.empty()) continue;
