@@ -1,4 +1,4 @@
-// What the programs `anybit` and `onert_run` share: exit codes, how errors are told, and the outermost frame.
+// What the programs `anybit` and `onert_run` share: exit codes, how errors are reported, and the outermost frame.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ void complain(std::string_view program, std::string_view message, std::string_vi
 // Prints an error and returns the exit code. With --json it is printed to standard output as JSON, too.
 int report(std::string_view program, const Error& error, bool json);
 
-// Runs the program: flushes its output, and tells what nothing else has caught.
+// Runs the program: flushes its output, and reports what nothing else has caught.
 int run_program(std::string_view name, const std::function<int()>& body);
 
 }  // namespace anybit::cli

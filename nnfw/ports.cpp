@@ -149,7 +149,7 @@ NNFW_STATUS Session::check_type(const anybit_tensor_info& info, NNFW_TYPE type) 
     return NNFW_STATUS_NO_ERROR;
   return fail(NNFW_STATUS_ERROR, "'" + std::string(info.name) + "' has another type than " +
                                      std::to_string(static_cast<int>(type)) +
-                                     "; nnfw_input_tensorinfo and nnfw_output_tensorinfo tell it");
+                                     "; nnfw_input_tensorinfo and nnfw_output_tensorinfo describe it");
 }
 
 // Longer buffers than the input are allowed: their end is not read.

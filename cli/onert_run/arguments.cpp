@@ -27,7 +27,7 @@ constexpr Refused kRefused[] = {
     {"--output_shape", 1, "--dump:raw writes the elements without a shape"},
     {"--run_delay,--t", 1, "runs follow each other at once"},
     {"--gpumem_poll,-g", 0, "models run on the CPU"},
-    {"--mem_poll,-m", 0, "'anybit inspect' and 'anybit bench' tell the memory of a model"},
+    {"--mem_poll,-m", 0, "'anybit run' and 'anybit bench' report the memory of a model"},
     {"--write_report,-p", 0, "'anybit run --json' and --profile report times"},
     {"--signature", 1, "ONNX models have no signatures: the whole model runs"},
 };

@@ -250,7 +250,7 @@ def test_what_cannot_be_done_is_an_error_with_a_reason(create, model):
         assert session.set_execute_config(key, None) == ERROR and session.error()
 
 
-def test_the_number_of_threads_is_set_and_told(create, model):
+def test_the_number_of_threads_is_set_and_returned(create, model):
     session, text = create(), ctypes.create_string_buffer(8)
     assert session.load_model_from_file(model) == session.set_config("NUM_THREADS", "2") == OK
     assert session.get_config("NUM_THREADS", text, ctypes.c_size_t(8)) == OK and text.value == b"2"

@@ -21,6 +21,4 @@ class ICodegen {
 };
 
 }  // namespace onert::odc
-#else
-struct onert_odc_ICodegen;  // opaque in C
 #endif
