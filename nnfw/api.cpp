@@ -93,7 +93,9 @@ NNFW_STATUS nnfw_load_circle_from_buffer(nnfw_session* session, uint8_t* buffer,
 }
 
 NNFW_STATUS nnfw_set_workspace(nnfw_session* session, const char* dir) {
-  return call_with(session, kFirst, dir, "the folder", [&](Session& s) { return s.set_workspace(dir); });
+  // As in onert, the pointer counts before the state.
+  return call_with(session, dir ? kFirst : kAlways, dir, "the folder",
+                   [&](Session& s) { return s.set_workspace(dir); });
 }
 
 NNFW_STATUS nnfw_set_available_backends(nnfw_session* session, const char* backends) {
@@ -150,11 +152,11 @@ NNFW_STATUS nnfw_set_output(nnfw_session* session, uint32_t index, NNFW_TYPE typ
 }
 
 NNFW_STATUS nnfw_set_input_layout(nnfw_session* session, uint32_t index, NNFW_LAYOUT layout) {
-  return call(session, kBefore, [&](Session& s) { return check_layout(s, index, s.input_count(), layout); });
+  return call(session, kLoaded, [&](Session& s) { return check_layout(s, index, s.input_count(), layout); });
 }
 
 NNFW_STATUS nnfw_set_output_layout(nnfw_session* session, uint32_t index, NNFW_LAYOUT layout) {
-  return call(session, kBefore, [&](Session& s) { return check_layout(s, index, s.output_count(), layout); });
+  return call(session, kLoaded, [&](Session& s) { return check_layout(s, index, s.output_count(), layout); });
 }
 
 NNFW_STATUS nnfw_run(nnfw_session* session) {

@@ -25,8 +25,8 @@
 //   get_config                         -        ·        ·        -        -        -
 //   set_prepare_config                 -        ·        ·        -        -        -
 //   reset_prepare_config               -        ·        ·        -        -        -
-//   set_input_layout                   -        ·        ·        -        -        -
-//   set_output_layout                  -        ·        ·        -        -        -
+//   set_input_layout                   -        ·        ·        ·        ·        -
+//   set_output_layout                  -        ·        ·        ·        ·        -
 //   set_input_type                     -        ·        ·        -        -        -
 //   set_output_type                    -        ·        ·        -        -        -
 //   set_available_backends             -        ·        ·        ·        ·        -

@@ -38,7 +38,7 @@ static int state_of(nnfw_session* s) {
   if (nnfw_input_size(s, &count) != NNFW_STATUS_NO_ERROR) return kCreated;
   if (nnfw_input_tensorinfo(s, 0, &info) != NNFW_STATUS_NO_ERROR) return kRunning;
   if (nnfw_get_output(s, 0, &info, &bytes) != NNFW_STATUS_INVALID_STATE) return kRan;
-  const int before = nnfw_set_input_layout(s, 0, NNFW_LAYOUT_NONE) == NNFW_STATUS_NO_ERROR;
+  const int before = nnfw_set_input_type(s, 0, NNFW_TYPE_TENSOR_FLOAT32) == NNFW_STATUS_NO_ERROR;
   const int ready =
       nnfw_set_input(s, 0, NNFW_TYPE_TENSOR_FLOAT32, input, sizeof input) == NNFW_STATUS_NO_ERROR;
   return before ? ready ? kReplaced : kLoaded : kPrepared;
