@@ -65,8 +65,10 @@ NNFW_STATUS nnfw_create_session(nnfw_session** session) {
 }
 
 NNFW_STATUS nnfw_close_session(nnfw_session* session) {
+  if (!session) return NNFW_STATUS_NO_ERROR;
+  const anybit_status saved = session->inner->close();
   delete session;
-  return NNFW_STATUS_NO_ERROR;
+  return saved == ANYBIT_OK ? NNFW_STATUS_NO_ERROR : NNFW_STATUS_ERROR;
 }
 
 NNFW_STATUS nnfw_get_last_error_message(nnfw_session* session, char* buffer, size_t length) {

@@ -18,8 +18,9 @@ std::unique_ptr<Session> Session::make() {
   return made;
 }
 
-Session::~Session() {
+anybit_status Session::close() {
   if (thread_.joinable()) thread_.join();
+  return anybit_close_session(session_.release());
 }
 
 NNFW_STATUS Session::fail(NNFW_STATUS status, std::string message) {

@@ -19,7 +19,7 @@ enum class State { created, loaded, replaced, prepared, ran, running };
 class Session {
  public:
   static std::unique_ptr<Session> make();  // null: no memory
-  ~Session();
+  ~Session() { close(); }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
@@ -30,6 +30,8 @@ class Session {
   NNFW_STATUS of(anybit_status status);
 
   // session.cpp
+  // Waits for a run, and saves what is not saved yet. No other call may follow.
+  anybit_status close();
   NNFW_STATUS load_file(const std::string& path);
   NNFW_STATUS load_path(const std::string& path);  // a file, or an nnpackage
   NNFW_STATUS load_bytes(const void* bytes, std::size_t length);

@@ -7,6 +7,7 @@ import onnx
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper
+from support.nnfw import Session
 
 OK, ERROR, NULL, INVALID_STATE, INSUFFICIENT = 0, 1, 2, 3, 5
 FLOAT32, INT32, QUANT8, UINT8, QUANT8_SIGNED = 0, 1, 2, 4, 6
@@ -216,6 +217,15 @@ def test_ranges_are_deleted(prepared, model):
     assert model.with_suffix(".ranges.json").exists()
     assert prepared.odc_delete_minmax_file() == OK
     assert not model.with_suffix(".ranges.json").exists()
+
+
+def test_ranges_that_cannot_be_saved_are_an_error_of_close(build, model, tmp_path):
+    session = Session(ctypes.CDLL(str(build / "lib" / "libnnfw-anybit.so")))
+    (tmp_path / "work").mkdir()
+    assert session.set_workspace(tmp_path / "work") == session.load_model_from_file(model) == session.prepare() == OK
+    assert session.bind("input", images()) == session.set_execute_config(DUMP_MINMAX, None) == session.run() == OK
+    (tmp_path / "work").rmdir()
+    assert session.close_session() == ERROR
 
 
 def test_a_trace_is_written_to_the_workspace(create, model, tmp_path):
