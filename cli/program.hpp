@@ -1,4 +1,5 @@
-// What the programs `anybit` and `onert_run` share: exit codes, how errors are reported, and the outermost frame.
+// What the programs `anybit` and `onert_run` share: exit codes, how errors are reported, and the outermost
+// frame.
 #pragma once
 
 #include <functional>

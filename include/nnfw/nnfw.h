@@ -142,8 +142,8 @@ typedef struct nnfw_tensorinfo {
 /// Creates a session and stores it in *session; on failure *session is NULL.
 NNFW_STATUS nnfw_create_session(nnfw_session** session);
 
-/// Waits for an asynchronous run, saves ranges and traces that are not saved yet, and frees the session, which
-/// it does also if saving fails. NULL is allowed and does nothing.
+/// Waits for an asynchronous run, saves ranges and traces that are not saved yet, and frees the session,
+/// which it does also if saving fails. NULL is allowed and does nothing.
 NNFW_STATUS nnfw_close_session(nnfw_session* session);
 
 /// Copies the message of the last call that failed to `buffer`, of `length` bytes.
