@@ -79,6 +79,12 @@ test-real:  ## Run every command on 55 models of npm and PyPI packages, compared
 	@cmake --build --preset release -j $(JOBS) --target anybit_cli c-gen
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_real.py $(BENCH)
 
+test-onert:  ## Compare every call of nnfw.h with onert's own library
+	@scripts/setup build test python onert
+	@cmake --preset release -DANYBIT_TESTS=ON
+	@cmake --build --preset release -j $(JOBS) --target nnfw-anybit
+	ANYBIT_BUILD=build/release PYTHONPATH=build/onert .venv/bin/python scripts/compare_onert.py
+
 test-exhaustive:  ## Convert every float32 number to every format of 8 bits and less (minutes)
 	@scripts/setup build test python
 	@cmake --preset release -DANYBIT_TESTS=ON

@@ -37,6 +37,7 @@ Result<void> list_all(const CodegenFlags& options) {
                       {"extension", one.extension},
                       {"summary", one.summary},
                       {"runs", one.backend},
+                      {"backend", one.backend_name},
                       {"library", one.library}});
     fmt::print("{}\n", list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     return {};

@@ -3,43 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <exception>
-#include <new>
-#include <nlohmann/json.hpp>
 #include <span>
 
 #include "anybit/version.hpp"
 #include "command.hpp"
-#include "heap.hpp"
-#include "last_resort.hpp"
+#include "program.hpp"
 #include "spelling.hpp"
 #include "terminal.hpp"
 
 namespace anybit::cli {
 namespace {
-
-enum ExitCode { kFine = 0, kFailed = 1, kWrongCall = 2 };
-
-void complain(std::string_view message, std::string_view hint) {
-  fmt::print(stderr, "anybit: {}\n", message);
-  if (!hint.empty()) fmt::print(stderr, "  hint: {}\n", hint);
-}
-
-// With --json the error is printed to standard output as JSON, too.
-int report(const Error& error, bool json) {
-  const std::string where = error.place.empty() ? "" : error.place + ": ";
-  complain(printable(where + error.message), printable(error.hint));
-  if (json) {
-    const nlohmann::ordered_json text{{"error",
-                                       {{"code", name_of(error.code)},
-                                        {"message", error.message},
-                                        {"place", error.place},
-                                        {"hint", error.hint}}}};
-    fmt::print("{}\n", text.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
-  }
-  return error.code == Code::invalid_argument ? kWrongCall : kFailed;
-}
 
 std::string version_text() {
   const Version v = version();
@@ -85,7 +58,8 @@ int help(const CLI::App& app, std::string topic) {
   if (topic == "-h" || topic == "--help") topic.clear();
   const auto named = app.get_subcommands([&](const CLI::App* one) { return one->get_name() == topic; });
   if (named.empty() && !topic.empty()) {
-    complain(fmt::format("unknown command '{}'", printable(topic)), did_you_mean(topic, command_names()));
+    complain("anybit", fmt::format("unknown command '{}'", printable(topic)),
+             did_you_mean(topic, command_names()));
     return kWrongCall;
   }
   fmt::print("{}", topic.empty() ? app.help() : named[0]->help(app.get_name()));
@@ -163,7 +137,7 @@ int run(int argc, char** argv) {
   const std::span<char* const> arguments(argv, static_cast<std::size_t>(argc));
   const bool json = std::ranges::count(arguments, std::string_view("--json")) > 0;
   if (const std::string_view bare = bare_option(arguments); !bare.empty())
-    return report(empty_text(bare), json);
+    return report("anybit", empty_text(bare), json);
 
   try {
     std::vector<std::string> texts = with_two_dashes(arguments, all);
@@ -173,14 +147,15 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& asked) {  // --help, --version
     return app.exit(asked);
   } catch (const CLI::ParseError& error) {
-    return report(explained(error, app), json);
+    return report("anybit", explained(error, app), json);
   }
-  if (!app.remaining().empty()) return report(explained(CLI::ExtrasError(app.remaining()), app), json);
+  if (!app.remaining().empty())
+    return report("anybit", explained(CLI::ExtrasError(app.remaining()), app), json);
   for (const auto& [sub, action] : actions) {
     if (!sub->parsed()) continue;
     const Result<void> done = run_command(*sub, action);
     const CLI::Option* asked = sub->get_option_no_throw("--json");
-    return done.ok() ? kFine : report(done.error(), asked && asked->count() > 0);
+    return done.ok() ? kFine : report("anybit", done.error(), asked && asked->count() > 0);
   }
   fmt::print("{}", app.help());  // a bare `anybit` asks what there is
   return kFine;
@@ -190,18 +165,5 @@ int run(int argc, char** argv) {
 }  // namespace anybit::cli
 
 int main(int argc, char** argv) {
-  anybit::cli::survive_large_files();
-  anybit::cli::take_heap_in_large_steps();
-  try {
-    const int code = anybit::cli::run(argc, argv);
-    // Writing the rest of the buffer may fail: the disk may be full.
-    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-    std::fputs("anybit: cannot write to standard output\n", stderr);
-    return code == 0 ? 1 : code;
-  } catch (const std::bad_alloc&) {
-    std::fputs("anybit: not enough memory\n", stderr);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "anybit: {}\n", error.what());
-  }
-  return 1;
+  return anybit::cli::run_program("anybit", [&] { return anybit::cli::run(argc, argv); });
 }

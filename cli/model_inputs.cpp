@@ -47,6 +47,12 @@ Port with_sizes(Port port, std::map<std::string, std::int64_t>& dims, std::vecto
   return port;
 }
 
+void fix_shape(Port& port, const std::vector<std::int64_t>& dims) {
+  port.dims = dims;
+  port.symbols.assign(dims.size(), "");
+  port.has_rank = true;
+}
+
 }  // namespace
 
 Error of_run(Error error, const Inputs& inputs) {
@@ -98,7 +104,12 @@ Result<void> check_dims(const std::vector<Port>& ports, const InputOptions& opti
 Result<InputStream> InputStream::open(const std::vector<Port>& ports, const InputOptions& options) {
   auto dims = parse_dims(options.dims);
   if (!dims.ok()) return std::move(dims).error();
-  InputStream stream(ports, options, std::move(dims).value());
+  std::vector<Port> shaped = ports;
+  for (Port& port : shaped) {
+    const auto shape = options.shapes.find(port.name);
+    if (shape != options.shapes.end()) fix_shape(port, shape->second);
+  }
+  InputStream stream(std::move(shaped), options, std::move(dims).value());
   if (options.inputs.empty()) return stream;
   stream.options_.samples.for_run = true;
   auto files = open_samples(ports, options.inputs, stream.options_.samples);
@@ -136,6 +147,7 @@ std::string InputStream::name() const { return files_ ? files_->name() : std::st
 // Adds random values for missing inputs.
 Result<Inputs> InputStream::completed(Sample sample) const {
   Inputs inputs{std::move(sample), {}, {}};
+  inputs.values.insert(options_.values.begin(), options_.values.end());
   std::vector<Port> made_up;
   for (const Port& port : ports_) {
     const bool needed = port.required && !port.type.starts_with("optional(");

@@ -17,7 +17,9 @@ namespace anybit::cli {
 struct InputOptions {
   std::vector<std::string> inputs;  // NAME=PATH, or PATH for a single input; .npz: one entry per input
   SampleOptions samples;
-  std::vector<std::string> dims;  // NAME=SIZE, for random inputs
+  std::vector<std::string> dims;                            // NAME=SIZE, for random inputs
+  std::map<std::string, std::vector<std::int64_t>> shapes;  // of random inputs, by input
+  std::map<std::string, Value> values;                      // of inputs that neither files nor chance give
   std::uint64_t seed = 0;
   bool for_several = false;  // several models: one may lack a dimension that another has
 };

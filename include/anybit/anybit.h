@@ -269,14 +269,16 @@ ANYBIT_API anybit_status anybit_set_input_shape(anybit_session* session, size_t 
                                                 const int64_t* dims);
 
 /// Sets the buffer that every run reads an input from: `length` bytes of the model's own type or, once the
-/// model is quantized, of the quantized type. The caller keeps ownership, and the buffer must stay valid
-/// while it is set. NULL removes it.
+/// model is quantized, of the quantized type. A buffer that is too short for the shape is an error; set the
+/// shape of an input with dynamic dimensions before its buffer. The caller keeps ownership, and the buffer
+/// must stay valid while it is set. NULL removes it.
 ANYBIT_API anybit_status anybit_set_input(anybit_session* session, size_t index, anybit_type type,
                                           const void* buffer, size_t length);
 
 /// Sets the buffer that every run writes an output to, at most `length` bytes. The caller keeps ownership. An
-/// output without a buffer is discarded. If a buffer is too small the run fails and writes nothing;
-/// anybit_output_info() then has the shape.
+/// output without a buffer is discarded. A buffer that is too short for the shape in the model is an error.
+/// The size of an output with dynamic dimensions is known only after a run: if its buffer is too small, the
+/// run fails and writes nothing, and anybit_output_info() has the shape.
 ANYBIT_API anybit_status anybit_set_output(anybit_session* session, size_t index, anybit_type type,
                                            void* buffer, size_t length);
 
@@ -385,9 +387,10 @@ ANYBIT_API anybit_status anybit_codegen(anybit_session* session, const char* gen
 /// Stores the path of the generated file in *path; NULL if there is none. Valid until the next call.
 ANYBIT_API anybit_status anybit_codegen_model_path(const anybit_session* session, const char** path);
 
-/// Sets the backends that may run models, separated by ';'. "cpu" is anybit itself, "NAME" the backend of
-/// NAME-gen. Empty: all. NULL, the default: those in the environment variable BACKENDS, or all if it is not
-/// set. A run fails if none of them can run the model. Runs that gather ranges always use anybit itself.
+/// Sets the backends that may run models, separated by ';'. "cpu" is anybit itself; others are named by
+/// their generators, by default "NAME" for that of NAME-gen. Empty: all. NULL, the default: those in the
+/// environment variable BACKENDS, or all if it is not set. A run fails if none of them can run the model.
+/// Runs that gather ranges always use anybit itself.
 ANYBIT_API anybit_status anybit_set_available_backends(anybit_session* session, const char* names);
 
 // ---- Automatic compilation

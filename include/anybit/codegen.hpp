@@ -39,9 +39,10 @@
 extern "C" {
 #endif
 
-/// The version of this interface, raised with every change of a structure below. The host rejects plugins
-/// that were built for another version.
-#define ANYBIT_CODEGEN_ABI 1
+/// The version of this interface, raised with every change of a structure below. The host accepts plugins
+/// that were built for this version or an earlier one, and rejects others. Version 2 added
+/// anybit_codegen_plugin::backend.
+#define ANYBIT_CODEGEN_ABI 2
 
 /// Text that a plugin passes to the host, such as an error message. `write(target, …)` appends to it.
 typedef struct anybit_text {
@@ -176,6 +177,12 @@ typedef struct anybit_codegen_plugin {
              size_t output_count, anybit_text* error);
   /// Frees a handle.
   void (*unload)(void* loaded);
+
+  // Since version 2.
+
+  /// The name of the backend, for anybit_set_available_backends() and BACKENDS: lower-case letters, digits,
+  /// '-' and '_'. NULL: the plugin's name before "-gen".
+  const char* backend;
 } anybit_codegen_plugin;
 
 /// The only symbol that a plugin must export. Returns the plugin.
@@ -222,7 +229,8 @@ ANYBIT_API Result<std::string> generate_code(const Model& model, const std::stri
 /// The description of an installed generator.
 struct GeneratorInfo {
   std::string name, extension, summary, library;
-  bool backend = false;  ///< it can run the generated files
+  bool backend = false;      ///< it can run the generated files
+  std::string backend_name;  ///< by which that is allowed or required; empty: it has no backend
 };
 /// Returns the generators in `folders` and in the folder of the installation, sorted by name. One that cannot
 /// be loaded is listed with the reason in its summary.

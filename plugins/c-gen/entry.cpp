@@ -10,6 +10,7 @@ extern "C" __attribute__((visibility("default"))) const anybit_codegen_plugin* a
                                                .generate = anybit::cgen::generate,
                                                .load = nullptr,
                                                .run = nullptr,
-                                               .unload = nullptr};
+                                               .unload = nullptr,
+                                               .backend = nullptr};
   return &plugin;
 }

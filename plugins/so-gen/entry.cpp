@@ -12,6 +12,7 @@ const anybit_codegen_plugin* anybit_codegen_entry(void) {
       .generate = anybit::sogen::generate,
       .load = anybit::sogen::load,
       .run = anybit::sogen::run,
-      .unload = anybit::sogen::unload};
+      .unload = anybit::sogen::unload,
+      .backend = nullptr};
   return &plugin;
 }

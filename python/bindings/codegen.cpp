@@ -39,6 +39,7 @@ void add_codegen(nb::module_& module) {
       .def_ro("summary", &GeneratorInfo::summary)
       .def_ro("library", &GeneratorInfo::library)
       .def_ro("backend", &GeneratorInfo::backend)
+      .def_ro("backend_name", &GeneratorInfo::backend_name)
       .def("__repr__", [](const GeneratorInfo& one) { return shown(one.name + ": " + one.summary); });
   module.def("codegen", generated, nb::arg("model"), nb::arg("name"), nb::arg("path"), nb::arg("prefer"),
              nb::arg("settings"), nb::arg("shapes"), nb::arg("constants"), nb::arg("folders"));

@@ -23,6 +23,7 @@ GeneratorInfo info_of(const std::string& library) {
   info.extension = table.extension;
   info.summary = table.summary ? table.summary : "";
   info.backend = table.load != nullptr;
+  info.backend_name = (*plugin)->backend();
   return info;
 }
 
@@ -35,7 +36,9 @@ Result<std::string> generate_code(const Model& model, const std::string& name, c
     const Model::Content& content = ModelAccess::content(constant);
     const auto plugin = TRY(codegen::Plugin::find(name, options.folders));
     const std::string hash = TRY(onnx::content_hash(ModelAccess::content(model).model));
-    const codegen::Source source{content.model, content.path, hash, content.limits};
+    codegen::Source source{content.model, content.path, hash, content.limits};
+    if (content.path.empty() || !options.constants.empty())
+      source.save = [&](const std::string& file) { return constant.save(file); };
     return codegen::generate(*plugin, source, path, options);
   });
 }

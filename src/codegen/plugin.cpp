@@ -16,7 +16,10 @@ namespace anybit::codegen {
 namespace {
 
 constexpr std::string_view kPrefix = "lib", kSuffix = ".so", kKind = "-gen";
-constexpr std::string_view kInstalled = "/anybit/codegen";  // relative to the folder of libanybit.so
+// Relative to the folder of libanybit.so. The second is where plugins of onert are installed.
+constexpr std::string_view kInstalled = "/anybit/codegen", kInstalledForOnert = "/nnfw/codegen";
+constexpr const char* kEntry = "anybit_codegen_entry";
+constexpr std::uint32_t kOldestAbi = 1, kAbiWithBackendName = 2;
 constexpr std::size_t kMostSaid = 64 * 1024;
 constexpr std::size_t kMostLines = 40;
 
@@ -31,15 +34,24 @@ bool is_extension(std::string_view text) {
   return text.size() > 1 && text.front() == '.' && std::ranges::all_of(text, fits);
 }
 
-// The generator folder of an installation, beside the library that holds this code. Empty if the loader gives
-// no absolute path: a relative one would depend on the working directory.
-std::string installed_folder() {
+// "c" of "c-gen".
+std::string stem_of(const std::string& name) { return name.substr(0, name.size() - kKind.size()); }
+
+// The folder of the library that holds this code. Empty if the loader gives no absolute path: a relative one
+// would depend on the working directory.
+std::string library_folder() {
   Dl_info about{};
-  if (dladdr(reinterpret_cast<const void*>(&installed_folder), &about) == 0 || !about.dli_fname) return {};
+  if (dladdr(reinterpret_cast<const void*>(&library_folder), &about) == 0 || !about.dli_fname) return {};
   std::error_code failed;
   const std::filesystem::path named(about.dli_fname);
   const std::filesystem::path library = named.is_absolute() ? std::filesystem::canonical(named, failed) : "";
-  return library.empty() || failed ? std::string() : library.parent_path().string() + std::string(kInstalled);
+  return library.empty() || failed ? std::string() : library.parent_path().string();
+}
+
+// The folder of this project's own generators; empty if it is unknown.
+std::string installed_folder() {
+  const std::string folder = library_folder();
+  return folder.empty() ? folder : folder + std::string(kInstalled);
 }
 
 Result<std::vector<std::string>> searched(std::span<const std::string> folders) {
@@ -50,8 +62,10 @@ Result<std::vector<std::string>> searched(std::span<const std::string> folders) 
                               "an absolute path");
     all.push_back(one);
   }
-  const std::string installed = installed_folder();
-  if (!installed.empty()) all.push_back(installed);
+  const std::string beside = library_folder();
+  if (beside.empty()) return all;
+  for (const std::string_view installed : {kInstalled, kInstalledForOnert})
+    all.push_back(beside + std::string(installed));
   return all;
 }
 
@@ -115,17 +129,22 @@ Result<void> Plugin::open() {
     const char* why = dlerror();
     return unusable(library_, why ? shown(why) : "it cannot be loaded");
   }
-  const auto entry =
-      reinterpret_cast<decltype(&anybit_codegen_entry)>(dlsym(handle_, "anybit_codegen_entry"));
-  if (!entry) return unusable(library_, "it has no symbol anybit_codegen_entry");
+  if (dlsym(handle_, kEntry)) return take_table();
+  onert_.emplace(handle_);
+  if (onert_->found()) return take_onert();
+  return unusable(library_, fmt::format("it has no symbol {}", kEntry));
+}
+
+Result<void> Plugin::take_table() {
+  const auto entry = reinterpret_cast<decltype(&anybit_codegen_entry)>(dlsym(handle_, kEntry));
   Said said;
   if (!called(said, [&] { table_ = entry(); }))
     return said.error(name_of(library_), "").within(shown(library_));
   if (!table_) return unusable(library_, "anybit_codegen_entry returned nothing");
   // Checked before anything else: with another ABI the rest of the table has an unknown layout.
-  if (table_->abi != ANYBIT_CODEGEN_ABI)
-    return unusable(
-        library_, fmt::format("it is made for ABI {}, this library has {}", table_->abi, ANYBIT_CODEGEN_ABI));
+  if (table_->abi < kOldestAbi || table_->abi > ANYBIT_CODEGEN_ABI)
+    return unusable(library_, fmt::format("it is made for ABI {}, this library has {} to {}", table_->abi,
+                                          kOldestAbi, ANYBIT_CODEGEN_ABI));
   const std::string name = name_of(library_);
   if (!table_->name || name != table_->name)
     return unusable(library_, fmt::format("it calls itself '{}', not '{}'",
@@ -134,8 +153,32 @@ Result<void> Plugin::open() {
     return unusable(library_,
                     fmt::format("its extension is '{}'", shown(table_->extension ? table_->extension : "")));
   if (!table_->generate) return unusable(library_, "it has no function generate");
+  return take_backend(name);
+}
+
+Result<void> Plugin::take_backend(const std::string& name) {
   if (!table_->load != !table_->run || !table_->load != !table_->unload)
     return unusable(library_, "it has a part of a backend: load, run and unload come together");
+  const char* const given = table_->abi >= kAbiWithBackendName ? table_->backend : nullptr;
+  if (!table_->load)
+    return given ? unusable(library_, fmt::format("it names a backend '{}' and has none", shown(given)))
+                 : Result<void>();
+  backend_ = given ? given : stem_of(name);
+  if (backend_.empty() || !std::ranges::all_of(backend_, is_plain) || backend_ == kOwnBackend)
+    return unusable(library_, fmt::format("its backend is called '{}'", shown(backend_)));
+  return {};
+}
+
+// Files get the extension that onert's rule derives from the name: ".abc" of libabc-gen.so.
+Result<void> Plugin::take_onert() {
+  if (!onert_->complete()) return unusable(library_, "it has create_codegen, but no destroy_codegen");
+  onert_name_ = name_of(library_);
+  onert_extension_ = "." + stem_of(onert_name_);
+  onert_table_.abi = ANYBIT_CODEGEN_ABI;
+  onert_table_.name = onert_name_.c_str();
+  onert_table_.extension = onert_extension_.c_str();
+  onert_table_.summary = "a generator made for onert";
+  table_ = &onert_table_;
   return {};
 }
 

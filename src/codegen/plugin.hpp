@@ -2,14 +2,19 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "anybit/codegen.hpp"
 #include "anybit/result.hpp"
+#include "codegen/onert_generator.hpp"
 
 namespace anybit::codegen {
+
+// The backend that is anybit itself.
+inline constexpr std::string_view kOwnBackend = "cpu";
 
 // Collects the error message of a plugin during a call.
 class Said {
@@ -43,16 +48,28 @@ class Plugin {
   Plugin& operator=(const Plugin&) = delete;
 
   const anybit_codegen_plugin& table() const { return *table_; }
+  // Set for a generator made for onert, which has no generate() and no backend.
+  const std::optional<OnertGenerator>& onert() const { return onert_; }
+  // The name of the backend; empty if there is none.
+  const std::string& backend() const { return backend_; }
   std::string name() const { return table_->name; }
   const std::string& library() const { return library_; }
 
  private:
   Plugin() = default;
   Result<void> open();
+  Result<void> take_table();
+  Result<void> take_backend(const std::string& name);
+  Result<void> take_onert();
 
   std::string library_;
   void* handle_ = nullptr;
   const anybit_codegen_plugin* table_ = nullptr;
+  std::string backend_;
+
+  std::optional<OnertGenerator> onert_;
+  std::string onert_name_, onert_extension_;
+  anybit_codegen_plugin onert_table_{};
 };
 
 // Calls into a plugin: an exception becomes false and an error message.

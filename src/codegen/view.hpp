@@ -1,6 +1,7 @@
 // A model as a code generator sees it (include/anybit/codegen.hpp).
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -17,6 +18,8 @@ struct Source {
   const graph::Model& model;
   std::string path, hash;
   Limits limits = {};  // on the work before the generator runs
+  // Writes the model to a file, for generators that read one. Empty if it is the file at `path` already.
+  std::function<Result<void>(const std::string& path)> save = {};
 };
 
 using InputShapes = std::map<std::string, std::vector<std::int64_t>>;

@@ -16,8 +16,7 @@
 namespace anybit {
 namespace {
 
-constexpr std::string_view kOwnBackend = "cpu";
-constexpr std::string_view kEnding = "-gen";
+using codegen::kOwnBackend;
 
 // Splits names at ';' or ','.
 std::vector<std::string> split(const std::string& text) {
@@ -42,10 +41,6 @@ Result<std::vector<std::byte>> memory_for(const Port& port) {
 }
 
 }  // namespace
-
-std::string GeneratedModel::backend_name(const std::string& generator) {
-  return generator.ends_with(kEnding) ? generator.substr(0, generator.size() - kEnding.size()) : generator;
-}
 
 // Infers the shapes of the outputs from those of the inputs.
 Result<void> GeneratedModel::learn_ports(const Model& model, const CodegenOptions& options) {
@@ -177,7 +172,7 @@ Result<void> DeviceSession::set_backends(const std::string& text) {
   const bool others = std::ranges::any_of(names, [](const std::string& one) { return one != kOwnBackend; });
   if (others) {
     for (const GeneratorInfo& one : list_generators(codegen_options(ANYBIT_PREFER_DEFAULT).folders)) {
-      if (one.backend) there.push_back(GeneratedModel::backend_name(one.name));
+      if (one.backend) there.push_back(one.backend_name);
     }
   }
   for (const std::string& name : names) {
@@ -195,7 +190,7 @@ bool DeviceSession::may_run(std::string_view backend) const {
 
 bool DeviceSession::runs_generated() const {
   if (!generated_ || !generated_->runs()) return false;
-  if (!may_run(GeneratedModel::backend_name(generated_->generator()))) return false;
+  if (!may_run(generated_->backend_name())) return false;
   // Generated code is for fixed shapes; anybit itself runs others, if it is a permitted backend.
   for (std::size_t i = 0; may_run(kOwnBackend) && i < inputs_.size(); ++i) {
     const auto dims = input_dims(i);

@@ -25,8 +25,8 @@ class GeneratedModel {
   bool runs() const { return backend_ != nullptr; }
   // Whether the code was generated for this shape of the input.
   bool takes(const std::string& input, const std::vector<std::int64_t>& dims) const;
-  // "so" of "so-gen".
-  static std::string backend_name(const std::string& generator);
+  // Of the backend; the model must run.
+  const std::string& backend_name() const { return backend_->plugin().backend(); }
 
   // Sessions that share the model run one at a time.
   Result<std::vector<Value>> run(const std::map<std::string, Value>& inputs);

@@ -60,6 +60,21 @@ Result<void> check_type(const Port& port, const Grid& grid, anybit_type type) {
           : fmt::format("the model has {}, quantized to {}", port.type, graph::name_of(grid.type)));
 }
 
+Error too_short(std::size_t length, anybit_type type, const std::vector<std::int64_t>& dims,
+                std::size_t needed) {
+  return invalid_argument(fmt::format("a buffer of {} bytes is too small for {}[{}]", length, name_of(type),
+                                      fmt::join(dims, ", ")),
+                          fmt::format("{} bytes", needed));
+}
+
+// The bytes of a tensor; the largest number if they cannot be counted.
+std::size_t bytes_of(const std::vector<std::int64_t>& dims, anybit_type type) {
+  const auto bytes = checked_mul(element_count(dims).value_or(-1), static_cast<std::int64_t>(bytes_of(type)));
+  return bytes && *bytes >= 0 ? static_cast<std::size_t>(*bytes) : SIZE_MAX;
+}
+
+bool is_static(const Port& port) { return port.has_rank && std::ranges::count(port.dims, -1) == 0; }
+
 }  // namespace
 
 Result<anybit_tensor_info> DeviceSession::input_info(std::size_t index) const {
@@ -100,12 +115,38 @@ Result<void> DeviceSession::set_input_shape(std::size_t index, std::span<const s
   return {};
 }
 
+// Longer buffers are checked by the run: the shape may still change.
+Result<void> DeviceSession::check_input(std::size_t index, anybit_type type, std::size_t length) const {
+  const Port& port = inputs_[index];
+  TRY(check_type(port, grids().inputs[index], type));
+  const Buffer& known = input_buffers_[index];
+  if (!known.has_dims && !port.has_rank) return {};
+  // The smallest shape that the input can have: a dynamic dimension has at least one element.
+  std::vector<std::int64_t> dims = known.has_dims ? known.dims : port.dims;
+  std::ranges::replace(dims, -1, 1);
+  const std::size_t needed = bytes_of(dims, type);
+  // Without elements: some dynamic dimension is 0.
+  const bool empty = length == 0 && !known.has_dims && !is_static(port);
+  return needed <= length || empty ? Result<void>() : too_short(length, type, dims, needed);
+}
+
+// The shape of a dynamic output is known only after the run.
+Result<void> DeviceSession::check_output(std::size_t index, anybit_type type, std::size_t length) const {
+  const Port& port = outputs_[index];
+  TRY(check_type(port, grids().outputs[index], type));
+  if (!is_static(port)) return {};
+  const Buffer& known = output_buffers_[index];
+  const std::vector<std::int64_t>& dims = known.has_dims ? known.dims : port.dims;
+  const std::size_t needed = bytes_of(dims, type);
+  return needed <= length ? Result<void>() : too_short(length, type, dims, needed);
+}
+
 Result<void> DeviceSession::set_input(std::size_t index, anybit_type type, const void* buffer,
                                       std::size_t length) {
   TRY(check_index(index, inputs_.size(), "input"));
   Buffer& target = input_buffers_[index];
   if (buffer) {
-    auto checked = check_type(inputs_[index], grids().inputs[index], type);
+    auto checked = check_input(index, type, length);
     if (!checked.ok()) return std::move(checked).error().within(place_of("input", inputs_[index]));
   }
   target.type = type;
@@ -119,7 +160,7 @@ Result<void> DeviceSession::set_output(std::size_t index, anybit_type type, void
   TRY(check_index(index, outputs_.size(), "output"));
   Buffer& target = output_buffers_[index];
   if (buffer) {
-    auto checked = check_type(outputs_[index], grids().outputs[index], type);
+    auto checked = check_output(index, type, length);
     if (!checked.ok()) return std::move(checked).error().within(place_of("output", outputs_[index]));
   }
   target.type = type;
@@ -185,18 +226,15 @@ Result<std::map<std::string, Value>> DeviceSession::input_values() const {
   return values;
 }
 
-Result<void> DeviceSession::check_output(std::size_t index, const Value& value) const {
+Result<void> DeviceSession::check_result(std::size_t index, const Value& value) const {
   const Buffer& buffer = output_buffers_[index];
   TRY(check_type(outputs_[index], grids().outputs[index], buffer.type));
   if (value.kind != Value::Kind::tensor)
     return error_at(Code::unsupported, {}, "it is not a tensor, and buffers hold only tensors",
                     "the C++ interface returns such values");
-  const auto needed =
-      static_cast<std::size_t>(element_count(value.tensor.dims).value_or(0)) * bytes_of(buffer.type);
-  if (needed <= buffer.length) return {};
-  return invalid_argument(fmt::format("a buffer of {} bytes is too small for {}[{}]", buffer.length,
-                                      name_of(buffer.type), fmt::join(value.tensor.dims, ", ")),
-                          fmt::format("{} bytes", needed));
+  const std::size_t needed = bytes_of(value.tensor.dims, buffer.type);
+  return needed <= buffer.length ? Result<void>()
+                                 : too_short(buffer.length, buffer.type, value.tensor.dims, needed);
 }
 
 void DeviceSession::write_output(std::size_t index, const Value& value) const {
@@ -218,7 +256,7 @@ Result<void> DeviceSession::deliver(const std::vector<Value>& values) {
   }
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!output_buffers_[i].bytes) continue;
-    auto checked = check_output(i, values[i]);
+    auto checked = check_result(i, values[i]);
     if (!checked.ok()) return std::move(checked).error().within(place_of("output", outputs_[i]));
   }
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -115,7 +115,10 @@ class DeviceSession {
   Result<std::vector<std::int64_t>> input_dims(std::size_t index) const;
   Result<Value> input_value(std::size_t index) const;
   Result<std::map<std::string, Value>> input_values() const;
-  Result<void> check_output(std::size_t index, const Value& value) const;
+  // Rejects a buffer that cannot hold the input or output.
+  Result<void> check_input(std::size_t index, anybit_type type, std::size_t length) const;
+  Result<void> check_output(std::size_t index, anybit_type type, std::size_t length) const;
+  Result<void> check_result(std::size_t index, const Value& value) const;
   void write_output(std::size_t index, const Value& value) const;
   Result<void> deliver(const std::vector<Value>& values);
 

@@ -106,6 +106,7 @@ const anybit_codegen_plugin plugin = {
     .load = nullptr,
     .run = nullptr,
     .unload = nullptr,
+    .backend = nullptr,
 };
 
 }  // namespace

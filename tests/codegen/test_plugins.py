@@ -118,7 +118,7 @@ def test_an_exception_is_an_error(anybit, plugins, model):
 
 
 @pytest.mark.parametrize("rule, message", [
-    ("ABI=99", "it is made for ABI 99, this library has 1"),
+    ("ABI=99", "it is made for ABI 99, this library has 1 to 2"),
     ('NAME="other-gen"', "it calls itself 'other-gen', not 'rule-gen'"),
     ("NAME=NULL", "it calls itself '', not 'rule-gen'"),
     ('EXTENSION="/../x"', "its extension is '/../x'"),

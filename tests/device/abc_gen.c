@@ -7,6 +7,13 @@
 
 #include "anybit/codegen.hpp"
 
+#ifndef ABC_ABI
+#define ABC_ABI ANYBIT_CODEGEN_ABI
+#endif
+#ifndef ABC_BACKEND
+#define ABC_BACKEND NULL
+#endif
+
 static int generate(const anybit_view* view, const anybit_codegen_options* options, const char* path,
                     anybit_text* error) {
   FILE* file = fopen(path, "w");
@@ -44,13 +51,14 @@ static int run(void* loaded, const anybit_tensor* inputs, size_t input_count, an
 }
 
 const anybit_codegen_plugin* anybit_codegen_entry(void) {
-  static const anybit_codegen_plugin plugin = {.abi = ANYBIT_CODEGEN_ABI,
+  static const anybit_codegen_plugin plugin = {.abi = ABC_ABI,
                                                .name = "abc-gen",
                                                .extension = ".abc",
                                                .summary = "for tests",
                                                .generate = generate,
                                                .load = load,
                                                .run = run,
-                                               .unload = free};
+                                               .unload = free,
+                                               .backend = ABC_BACKEND};
   return &plugin;
 }

@@ -99,8 +99,29 @@ def test_the_manual_page_and_the_completion_of_shells_are_installed(prefix):
 
 
 def test_every_public_header_is_installed_and_no_other(prefix):
-    ours = {file.name for file in (ROOT / "include" / "anybit").iterdir()}
-    assert {file.name for file in (prefix / "include" / "anybit").iterdir()} == ours
+    ours = {file.relative_to(ROOT / "include") for file in (ROOT / "include").rglob("*")}
+    assert {file.relative_to(prefix / "include") for file in (prefix / "include").rglob("*")} == ours
+
+
+def test_a_program_of_onert_builds_with_the_flags_of_pkg_config_or_find_package(prefix, tmp_path):
+    example = ROOT / "examples" / "from-onert"
+    flags = run("pkg-config", "--cflags", "--libs", "nnfw-anybit", env={"PATH": "/usr/bin:/bin", "PKG_CONFIG_PATH": str(prefix / "lib" / "pkgconfig")}).split()
+    run("gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", example / "weight_only.c", "-o", tmp_path / "by_flags", *flags)
+    (tmp_path / "CMakeLists.txt").write_text(f"""
+cmake_minimum_required(VERSION 3.25)
+project(user LANGUAGES C)
+find_package(anybit 0.1 REQUIRED)
+add_executable(by_cmake {example}/weight_only.c)
+target_link_libraries(by_cmake PRIVATE anybit::nnfw)
+""")
+    run("cmake", "-G", "Ninja", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "--build", tmp_path / "build")
+    model = ROOT / "examples" / "digits" / "digits.onnx"
+    for program in (tmp_path / "by_flags", tmp_path / "build" / "by_cmake"):
+        said = run(program, model, tmp_path / "q.onnx", env={"LD_LIBRARY_PATH": str(prefix / "lib")})
+        assert len(said.split()) == 10 and (tmp_path / "q.onnx").exists()
+        (tmp_path / "q.onnx").unlink()
+    assert "Written" in run(prefix / "bin" / "onert_run", "-q", "int8_wo", "--qpath", tmp_path / "q.onnx", model)
 
 
 @pytest.mark.parametrize("way", ["cmake", "pkg-config"])

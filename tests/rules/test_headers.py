@@ -34,7 +34,8 @@ CASES = {(path, name): command for path, name, command in cases()}
 
 def compile_alone(case, generated):
     path = case[0].split("/", 1)[1]
-    text = f'#include "{path}"\n#include "{path}"\n'
+    # C requires a declaration; a header may have only macros.
+    text = f'#include "{path}"\n#include "{path}"\nstruct nothing;\n'
     done = subprocess.run([*CASES[case], "-isystem", generated, "-"], input=text, text=True, capture_output=True, cwd=ROOT)
     return "" if done.returncode == 0 else done.stderr or f"exit code {done.returncode}"
 

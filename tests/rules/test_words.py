@@ -58,6 +58,7 @@ CODEC_USERS = {
     "plugins/c-gen/ops/table_decode.cpp": "packed weights in any format",
     "plugins/c-gen/packed_tensor.cpp": "packed weights in any format",
     "plugins/c-gen/table_codes.hpp": "packed weights in any format",
+    "scripts/compare_onert.py": "the name of a function of tflite",
     "python/anybit/_arrays.py": "the public codec API",
     "python/anybit/_formats.py": "the public codec API",
     "python/bindings/formats.cpp": "the public codec API",

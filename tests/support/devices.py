@@ -30,11 +30,11 @@ def compiled(build: Path, folder: Path, name: str, *flags) -> Path:
     return program
 
 
-def generator(folder: Path) -> Path:
+def generator(folder: Path, *defines) -> Path:
     """A folder with the generator abc-gen."""
     folder.mkdir(exist_ok=True)
     done = subprocess.run(["gcc", *STRICT, "-fPIC", "-shared", f"-I{ROOT}/include", str(SOURCES / "abc_gen.c"), "-o",
-                           str(folder / "libabc-gen.so")], capture_output=True, text=True)
+                           str(folder / "libabc-gen.so"), *(f"-D{one}" for one in defines)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return folder
 
