@@ -16,6 +16,7 @@
 #include "lower/qoperator.hpp"
 #include "lower/rows.hpp"
 #include "lower/standard.hpp"
+#include "ops/quantized/fix_neuron.hpp"
 #include "ops/table.hpp"
 #include "passes/prepare.hpp"
 #include "passes/raise_opset.hpp"
@@ -25,6 +26,7 @@
 #include "quantize/dequantize.hpp"
 #include "quantize/opsets.hpp"
 #include "quantize/plan.hpp"
+#include "quantize/quark.hpp"
 #include "quantize/remark_on_speed.hpp"
 #include "refine/table.hpp"
 
@@ -62,7 +64,7 @@ bool is_quantized(const Model& model) {
   each_node(*model.graph, [&](const Node& node) {
     const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
     found |= descriptor && !descriptor->quantized.empty();
-    found |= node.domain.str() == graph::kAnybit;
+    found |= node.domain.str() == graph::kAnybit || ops::is_fix_neuron(node);
   });
   return found;
 }
@@ -181,6 +183,7 @@ class Quantizer {
     const Model given = keeps ? *model_ : Model();
     if (keeps) portable::to_operators(*model_);  // converted back when it is written
     if (keeps && has_strange_functions(*model_)) return as_given(given);
+    if (!settings_.quark.empty()) return for_quark(keeps);
     TRY(prepare());
     Annotation annotation = TRY(annotate());
     if (keeps && !anything(annotation.graph)) return as_given(given);
@@ -221,6 +224,16 @@ class Quantizer {
     report_.remarks.emplace_back("the model is quantized already: it is left as it is (--requantize)");
     report_.opset_after = report_.opset_before;
     return {model, std::move(report_)};
+  }
+
+  Result<Outcomes> for_quark(bool is_quantized) {
+    if (is_quantized)
+      return invalid_argument("the model is quantized already", "--requantize, or the float model");
+    TRY(prepare());
+    TRY(quantize_for_quark(*model_, recipe_, settings_.quark, settings_.executor.limits, report_));
+    if (next_) report_.remarks.emplace_back("block formats need no calibration: the samples are not used");
+    report_.quantize_seconds = watch_.lap();
+    return Outcomes{*model_, std::move(report_)};
   }
 
   Result<void> prepare() {
@@ -299,8 +312,8 @@ class Quantizer {
         watched(annotation, settings_.histograms && !settings_.known);
     if (names.empty()) {
       if ((next_ || settings_.known) && !needs_samples())
-        report_.remarks.push_back(fmt::format("recipe '{}' needs no {}: calibration does not use them", recipe_.name,
-                                              settings_.known ? "ranges" : "samples"));
+        report_.remarks.push_back(fmt::format("recipe '{}' needs no {}: calibration does not use them",
+                                              recipe_.name, settings_.known ? "ranges" : "samples"));
       return std::vector<calibrate::Statistics>();
     }
     if (settings_.known) {
