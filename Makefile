@@ -85,6 +85,12 @@ test-onert:  ## Compare every call of nnfw.h with onert's own library
 	@cmake --build --preset release -j $(JOBS) --target nnfw-anybit
 	ANYBIT_BUILD=build/release PYTHONPATH=build/onert .venv/bin/python scripts/compare_onert.py
 
+test-quark:  ## Compare AMD Quark's operators, and files written for it, with its own library, on 10,000 tensors per format (minutes)
+	@scripts/setup build test python quark
+	@cmake --preset release -DANYBIT_TESTS=ON -DANYBIT_PYTHON=ON
+	@cmake --build --preset release -j $(JOBS) --target executor_library anybit_cli anybit_python
+	$(call PYTEST,build/release) -m quark -n $(JOBS) tests/quark
+
 test-exhaustive:  ## Convert every float32 number to every format of 8 bits and less (minutes)
 	@scripts/setup build test python
 	@cmake --preset release -DANYBIT_TESTS=ON

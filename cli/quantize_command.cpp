@@ -167,9 +167,13 @@ std::function<Result<void>()> set_up_quantize(CLI::App& app) {
   add_recipe_options(app, options->recipe);
   add_sample_options(app, "--calib,--data", options->samples);
   app.add_option("--ranges", options->ranges, "Ranges from `anybit calibrate`, instead of calibration data");
-  app.add_option("--emit", options->quantize.emit,
-                 "portable (formats that ONNX lacks are model functions), packed (they are operators of "
-                 "anybit), qdq (only types of ONNX), qoperator (QLinearConv, …) [portable]");
+  app.add_option(
+      "--emit", options->quantize.emit,
+      "portable (formats that ONNX lacks are model functions), packed (they are operators of "
+      "anybit), qdq (only types of ONNX), qoperator (QLinearConv, …), quark (AMD Quark's operators "
+      "behind every value) [portable]");
+  app.add_option("--domain", options->quantize.domain,
+                 "With --emit quark: com.amd.quark, or com.vai.quantize for older tools [com.amd.quark]");
   app.add_flag("--strict", options->quantize.strict,
                "An operator that the recipe names and the target does not run is an error, not a remark");
   app.add_flag("--no-prepare", options->no_prepare, "Do not prepare the graph: fold nothing");

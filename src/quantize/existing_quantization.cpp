@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/quantization.hpp"
+#include "ops/quantized/fix_neuron.hpp"
 #include "ops/table.hpp"
 
 namespace anybit::quantizing {
@@ -12,7 +13,7 @@ bool is_quantized(const graph::Model& model) {
   each_node(*model.graph, [&](const graph::Node& node) {
     const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
     found |= descriptor && !descriptor->quantized.empty();
-    found |= node.domain.str() == graph::kAnybit;
+    found |= node.domain.str() == graph::kAnybit || ops::is_fix_neuron(node);
   });
   return found;
 }

@@ -408,7 +408,7 @@ Result<std::vector<std::string>> Matcher::unused() const {
       lines.push_back(
           fmt::format("{}: the rule for '{}'{} applies to no node", rule.place, shown(rule.where->type),
                       rule.where->name.empty() ? "" : fmt::format(" '{}'", shown(rule.where->name))));
-    if (rule.kind == Rule::Kind::type)
+    if (rule.kind == Rule::Kind::type && !rule.optional)
       lines.push_back(fmt::format("type '{}' is not in this model", shown(rule.pattern)));
   }
   return lines;

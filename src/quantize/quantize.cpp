@@ -1,6 +1,5 @@
 #include "quantize/quantize.hpp"
 
-#include <chrono>
 #include <map>
 #include <optional>
 #include <unordered_set>
@@ -17,6 +16,7 @@
 #include "lower/qoperator.hpp"
 #include "lower/rows.hpp"
 #include "lower/standard.hpp"
+#include "ops/quantized/fix_neuron.hpp"
 #include "ops/table.hpp"
 #include "passes/prepare.hpp"
 #include "passes/raise_opset.hpp"
@@ -28,9 +28,11 @@
 #include "quantize/existing_quantization.hpp"
 #include "quantize/opsets.hpp"
 #include "quantize/plan.hpp"
+#include "quantize/quark.hpp"
 #include "quantize/remark_on_speed.hpp"
 #include "quantize/report_nodes.hpp"
 #include "quantize/scope.hpp"
+#include "quantize/stopwatch.hpp"
 #include "refine/table.hpp"
 
 namespace anybit::quantizing {
@@ -39,20 +41,6 @@ namespace {
 using graph::Graph;
 using graph::Model;
 using graph::Node;
-
-class Stopwatch {
- public:
-  // Returns the time since construction or the previous call.
-  double lap() {
-    const auto now = std::chrono::steady_clock::now();
-    const double seconds = std::chrono::duration<double>(now - last_).count();
-    last_ = now;
-    return seconds;
-  }
-
- private:
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
 
 // Before IR 4 every initializer also had to be a graph input, though not meant to be overridden.
 void modernize(Model& model) {
@@ -105,6 +93,7 @@ class Quantizer {
     const Model given = keeps ? *model_ : Model();
     if (keeps) portable::to_operators(*model_);  // converted back when it is written
     if (keeps && has_strange_functions(*model_)) return as_given(given);
+    if (!settings_.quark.empty()) return for_quark(keeps);
     TRY(prepare());
     Annotation annotation = TRY(annotate());
     TRY(choose(annotation));
@@ -157,6 +146,16 @@ class Quantizer {
     report_nodes(annotation.graph, *model_->graph, report_);
     report_.opset_after = report_.opset_before;
     return {model, std::move(report_)};
+  }
+
+  Result<Outcomes> for_quark(bool is_quantized) {
+    if (is_quantized)
+      return invalid_argument("the model is quantized already", "--requantize, or the float model");
+    TRY(prepare());
+    TRY(quantize_for_quark(*model_, recipe_, settings_.quark, settings_.executor.limits, report_));
+    if (next_) report_.remarks.emplace_back("block formats need no calibration: the samples are not used");
+    report_.quantize_seconds = watch_.lap();
+    return Outcomes{*model_, std::move(report_)};
   }
 
   Result<void> prepare() {

@@ -25,6 +25,7 @@ struct Rule {
   std::shared_ptr<const Condition> where = {};  // for that kind
   std::optional<bool> quantize = {};            // where: what the rule says of it
   std::string words = {};  // tensor: input of parse_spec(), applied to the spec of the other rules
+  bool optional = false;   // type: no remark if the model has no such operator
 };
 
 // What choose.hpp chose for a layer, and why.

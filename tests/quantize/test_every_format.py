@@ -25,6 +25,7 @@ SCHEMES = {
     "block_minifloat": ("block_minifloat", {}, {"width": 6, "exponent_width": 2}, "block", 16),
     "block_log": ("block_log", {"with_zero": True}, {}, "block", 16),
     "bfp16": ("bfp16", {}, {}, "block", 8),
+    "bfp_prime": ("bfp_prime", {}, {"width": 5}, "block", 16),
     "mx4": ("mx4", {}, {}, "block", 16),
     "mx6": ("mx6", {}, {}, "block", 16),
     "mx9": ("mx9", {}, {}, "block", 16),

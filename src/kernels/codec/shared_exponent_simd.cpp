@@ -210,6 +210,7 @@ HWY_AFTER_NAMESPACE();
 
 #include "formats/float_bits.hpp"
 #include "kernels/codec/block_run_kernel.hpp"
+#include "kernels/codec/quark_kernel.hpp"
 #include "kernels/reduce/block_maxima.hpp"
 #include "kernels/table.hpp"
 
@@ -310,10 +311,11 @@ TileRule tiles_of(const ExponentRule& rule, const BlockElements& e, int zero_wor
 
 ExponentRule rule_of(const formats::MxCodec& codec) {
   using formats::MxCodec, formats::ScaleOverflow, formats::ScaleRule;
-  const auto [scale_rule, overflow, nonfinite, symmetric, rounding] = codec.options();
+  const ScaleOverflow overflow = codec.options().scale_overflow;
+  const ScaleRule scale_rule = codec.options().scale_rule;
   ExponentRule rule = {
       .offset = -127 - codec.element().largest_exponent(),
-      .low = overflow == ScaleOverflow::unclamped ? -1000 : MxCodec::kLowestExponent,
+      .low = codec.lowest_exponent(),
       .high = overflow == ScaleOverflow::nan ? MxCodec::kNanExponent : MxCodec::kHighestExponent};
   if (scale_rule == ScaleRule::ceil) rule.carry = ExponentRule::kUnlessPowerOfTwo;
   if (scale_rule == ScaleRule::even) rule.carry = 1 << (22 - codec.element().mantissa_bits());
@@ -323,6 +325,7 @@ ExponentRule rule_of(const formats::MxCodec& codec) {
 ExponentRule rule_of(const formats::BlockFpCodec& codec) {
   const formats::BlockFpLayout& layout = codec.layout();
   const int low = layout.lowest_exponent(), high = layout.highest_exponent();
+  if (layout.rule == formats::BlockFpLayout::Rule::floor) return {.offset = -126, .low = low, .high = high};
   if (layout.rule == formats::BlockFpLayout::Rule::fit) {
     return ExponentRule::fitting(layout.magnitude_bits(), low, high);
   }
@@ -362,6 +365,8 @@ std::optional<BlockElements> elements_of(const formats::MxCodec& codec) {
 }
 
 std::optional<BlockElements> elements_of(const formats::BlockFpCodec& codec) {
+  const formats::BlockFpLayout& layout = codec.layout();
+  if (layout.quark || layout.rule == formats::BlockFpLayout::Rule::fit_positive) return std::nullopt;
   const int bits = codec.layout().magnitude_bits();
   const auto largest = static_cast<float>(codec.layout().largest_magnitude());
   BlockElements e;
@@ -406,7 +411,9 @@ std::optional<BlockElements> elements_of(const formats::BlockLogCodec& codec) {
 template <class Codec>
 std::unique_ptr<const GroupKernel> make(const std::shared_ptr<const formats::Codec>& codec) {
   const auto* known = dynamic_cast<const Codec*>(codec.get());
-  if (known == nullptr || known->bits() > 8) return nullptr;
+  if (known == nullptr) return nullptr;
+  if (auto quark = quark_kernel(codec, formats::Rounding::half_even)) return quark;
+  if (known->bits() > 8) return nullptr;
   std::optional<BlockElements> elements = elements_of(*known);
   if (!elements) return nullptr;
   elements->tiles = tiles_of(rule_of(*known), *elements, word_for(*known, 0));
@@ -417,7 +424,7 @@ std::unique_ptr<const GroupKernel> make(const std::shared_ptr<const formats::Cod
 
 std::span<const Descriptor> shared_exponent_simd_descriptors() {
   static const Descriptor all[] = {
-      {.name = "block_fp", .kernel = GroupCodec{make<formats::BlockFpCodec>}},
+      {.name = "block_fp", .kernel = GroupCodec{make<formats::BlockFpCodec>, quark_kernel}},
       {.name = "block_log", .kernel = GroupCodec{make<formats::BlockLogCodec>}},
       {.name = "block_minifloat", .kernel = GroupCodec{make<formats::BlockMinifloatCodec>}},
       {.name = "mx", .kernel = GroupCodec{make<formats::MxCodec>}},
