@@ -15,7 +15,7 @@ PYTEST = ANYBIT_BUILD=$(1) .venv/bin/python -m pytest -q
 define build_release
 @scripts/setup build
 @test -e build/release/build.ninja || cmake --preset release
-@cmake --build --preset release -j $(JOBS) --target anybit anybit_cli plugins
+@cmake --build --preset release -j $(JOBS) --target anybit anybit_cli plugins anybit_ort
 endef
 
 help:  ## Show this list

@@ -42,4 +42,5 @@ if(CMAKE_INSTALL_LIBDIR STREQUAL "lib")
 endif()
 
 include(plugins)
+include(onnxruntime_library)
 include(install)
