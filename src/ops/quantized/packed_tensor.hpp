@@ -22,7 +22,7 @@ Result<kernels::TensorCodec> codec_for(const Attributes& node, const FormatUse* 
                                        std::span<const std::int64_t> dims);
 
 // Fake quantization: output 0 is input 0 rounded to the format, with scales and other group parameters chosen
-// from it.
+// from it. 16-bit floats are rounded as float32, and back to their type.
 Result<void> quantize_dequantize(Frame& frame, const formats::Use& use);
 
 // The packed tensor of a Decode node, checked: its attributes, packed elements and group parameters.
