@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build demo demo-mcu docs reference test test-checks test-large test-models test-real test-exhaustive test-arm test-scalar bench bench-io bench-formats bench-gemm bench-kernels bench-conv \
+.PHONY: help build demo demo-mcu docs reference test test-checks test-large test-models test-real test-quark test-exhaustive test-arm test-scalar bench bench-io bench-formats bench-gemm bench-kernels bench-conv \
         bench-accuracy bench-agreement bench-presets bench-static bench-rules bench-quantize bench-packed bench-codegen bench-commit lint format check-all fuzz campaign test-growth \
         install web wheel clean
 
@@ -80,6 +80,12 @@ test-real:  ## Run every command on 55 models of npm and PyPI packages, compared
 	@cmake --preset release -DANYBIT_TESTS=ON
 	@cmake --build --preset release -j $(JOBS) --target anybit_cli c-gen
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_real.py $(BENCH)
+
+test-quark:  ## Compare AMD Quark's operators, and files written for it, with its own library, on 10,000 tensors per format (minutes)
+	@scripts/setup build test python quark
+	@cmake --preset release -DANYBIT_TESTS=ON -DANYBIT_PYTHON=ON
+	@cmake --build --preset release -j $(JOBS) --target executor_library anybit_cli anybit_python
+	$(call PYTEST,build/release) -m quark -n $(JOBS) tests/quark
 
 test-exhaustive:  ## Convert every float32 number to every format of 8 bits and less (minutes)
 	@scripts/setup build test python

@@ -13,17 +13,54 @@
 namespace anybit::formats {
 namespace {
 
-Parameter exponent_rule() {
-  return {"exponent_rule",
-          std::string("fit"),
-          "fit: the smallest exponent for which the rounded maximum fits; clip: ceil(log2(maximum))",
-          0,
-          0,
-          {"fit", "clip"}};
+constexpr std::string_view kRules[] = {"fit", "clip", "floor", "fit_positive"};  // in the order of Rule
+
+// The values of parameters that are "auto".
+struct Profile {
+  std::string_view name, exponent_rule, nonfinite;
+};
+constexpr Profile kProfiles[] = {{"plain", "fit", "saturate"},
+                                 {"quark", "floor", "element"},
+                                 {"quark_compiler", "fit_positive", "element"}};
+
+// The parameters of a block_fp format that do not concern the widths.
+std::vector<Parameter> policies(std::vector<Parameter> widths = {}) {
+  widths.push_back(
+      {"profile",
+       std::string("plain"),
+       "implementation that sets the parameters that are auto; quark: AMD's BFPQuantizeDequantize; "
+       "quark_compiler: with use_compiler_version_cpu_kernel",
+       0,
+       0,
+       {"plain", "quark", "quark_compiler"}});
+  widths.push_back(
+      {"exponent_rule",
+       std::string("auto"),
+       "fit: the smallest exponent for which the rounded maximum fits; clip: ceil(log2(maximum)); "
+       "floor: floor(log2(maximum)) + 1; fit_positive: fit for positive values only (not packable)",
+       0,
+       0,
+       {"auto", "fit", "clip", "floor", "fit_positive"}});
+  widths.push_back(
+      {"nonfinite",
+       std::string("auto"),
+       "saturate: Inf is the largest value, NaN zero; element: they stay as they are (not packable)",
+       0,
+       0,
+       {"auto", "saturate", "element"}});
+  return widths;
 }
 
-BlockFpLayout::Rule rule_in(const Values& values) {
-  return word(values, "exponent_rule") == "clip" ? BlockFpLayout::Rule::clip : BlockFpLayout::Rule::fit;
+BlockFpLayout with_policies(BlockFpLayout layout, const Values& values) {
+  const auto* profile = std::ranges::find(kProfiles, word(values, "profile"), &Profile::name);
+  const auto given = [&](std::string_view name, std::string_view automatic) {
+    const std::string_view one = word(values, name);
+    return one == "auto" ? automatic : one;
+  };
+  const auto* rule = std::ranges::find(kRules, given("exponent_rule", profile->exponent_rule));
+  layout.rule = static_cast<BlockFpLayout::Rule>(rule - kRules);
+  layout.quark = given("nonfinite", profile->nonfinite) == "element";
+  return layout;
 }
 
 // E = 128 is fine: 2^128 * M / 2^(width-1) stays below 2^128.
@@ -42,13 +79,13 @@ Result<std::shared_ptr<const Codec>> make_custom(const Values& values) {
   if (bias < -1000 || bias > 1000) {
     return invalid_argument(fmt::format("exponent_bias = {} is out of range", bias), "-1000 to 1000");
   }
-  const BlockFpLayout layout{integer(values, "width"), exponent_width, bias, rule_in(values)};
+  const BlockFpLayout layout = with_policies({integer(values, "width"), exponent_width, bias}, values);
   TRY(check_layout(layout));
   return std::make_shared<const BlockFpCodec>(layout);
 }
 
 Result<std::shared_ptr<const Codec>> make_bfp16(const Values& values) {
-  return std::make_shared<const BlockFpCodec>(BlockFpLayout{8, 8, 127, rule_in(values)});
+  return std::make_shared<const BlockFpCodec>(with_policies({8, 8, 127}, values));
 }
 
 }  // namespace
@@ -73,7 +110,16 @@ std::vector<Field> BlockFpCodec::fields(std::int64_t) const {
 }
 
 void BlockFpCodec::choose(std::span<const float> values, Words words) const {
-  words[0] = word_of(exponent_for(saturated_maximum(values)));
+  const float largest = layout_.quark ? float_of(largest_finite_bits(values)) : saturated_maximum(values);
+  int exponent = exponent_for(largest);
+  if (layout_.rule == BlockFpLayout::Rule::fit_positive && exceeds(values, exponent)) ++exponent;
+  words[0] = word_of(exponent);
+}
+
+// Whether a positive value rounds to more than the largest M.
+bool BlockFpCodec::exceeds(std::span<const float> values, int exponent) const {
+  const double limit = (layout_.largest_magnitude() + 0.5) * layout_.step(exponent);
+  return std::ranges::any_of(values, [&](float x) { return is_finite(x) && x >= limit; });
 }
 
 Result<void> BlockFpCodec::choose_from_range(Range range, Words words) const {
@@ -81,7 +127,9 @@ Result<void> BlockFpCodec::choose_from_range(Range range, Words words) const {
 }
 
 Result<void> BlockFpCodec::check(ConstWords words) const {
-  return check_exponent(exponent_in(words[0]), layout_.lowest_exponent(), layout_.highest_exponent());
+  const int beyond = layout_.rule == BlockFpLayout::Rule::fit_positive ? 1 : 0;
+  return check_exponent(exponent_in(words[0]), layout_.lowest_exponent(),
+                        layout_.highest_exponent() + beyond);
 }
 
 void BlockFpCodec::encode(std::span<const float> values, ConstWords words, Draw draw, Code16* codes) const {
@@ -105,6 +153,30 @@ void BlockFpCodec::decode(std::span<const Code16> codes, ConstWords words, float
   }
 }
 
+void BlockFpCodec::quantize(std::span<const float> values, ConstWords words, Draw draw, float* out) const {
+  if (!layout_.quark) {
+    Codec::quantize(values, words, draw, out);
+    return;
+  }
+  const QuarkInteger integer{layout_.step(exponent_in(words[0])), 1,
+                             static_cast<double>(layout_.lowest_integer()),
+                             static_cast<double>(layout_.largest_magnitude())};
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint32_t noise = draw.noise ? draw.noise[i] : 0;
+    out[i] = is_finite(values[i]) ? integer(values[i], draw.rounding, noise) : values[i];
+  }
+}
+
+Result<void> BlockFpCodec::packable() const {
+  if (layout_.quark)
+    return invalid_argument("Inf and NaN kept as elements of a block have no codes and cannot be packed",
+                            "nonfinite: saturate");
+  if (layout_.rule == BlockFpLayout::Rule::fit_positive)
+    return invalid_argument("the lowest value of exponent_rule fit_positive has no code and cannot be packed",
+                            "exponent_rule: fit, clip or floor");
+  return {};
+}
+
 Range BlockFpCodec::range(ConstWords words) const {
   const float largest = decode_sign_magnitude(static_cast<Code16>(layout_.largest_magnitude()),
                                               layout_.magnitude_bits(), exponent_in(words[0]));
@@ -122,18 +194,17 @@ std::span<const Descriptor> block_fp_descriptors() {
       {.name = "block_fp",
        .family = "block_fp",
        .summary = "block floating point: sign and fraction, shared exponent, custom widths",
-       .parameters = {{"width", std::int64_t{8}, "bits per element, including the sign", 2, 16},
-                      {"exponent_width", std::int64_t{8}, "bits of the shared exponent", 1, 8},
-                      {"exponent_bias", std::string("auto"),
-                       "bias of the exponent; auto: 2^(exponent_width-1) - 1"},
-                      exponent_rule()},
+       .parameters = policies(
+           {{"width", std::int64_t{8}, "bits per element, including the sign", 2, 16},
+            {"exponent_width", std::int64_t{8}, "bits of the shared exponent", 1, 8},
+            {"exponent_bias", std::string("auto"), "bias of the exponent; auto: 2^(exponent_width-1) - 1"}}),
        .granularity = Granularity::block,
        .block_size = 16,
        .make = make_custom},
       {.name = "bfp16",
        .family = "block_fp",
        .summary = "block floating point: sign and 7-bit fraction, an 8-bit exponent per 8 values",
-       .parameters = {exponent_rule()},
+       .parameters = policies(),
        .granularity = Granularity::block,
        .block_size = 8,
        .make = make_bfp16},

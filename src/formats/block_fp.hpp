@@ -9,28 +9,35 @@
 
 #include "formats/block.hpp"
 #include "formats/codec.hpp"
+#include "formats/quark.hpp"
 
 namespace anybit::formats {
 
 struct BlockFpLayout {
   enum class Rule {
-    fit,   // the smallest E for which the rounded maximum of the block fits
-    clip,  // ceil(log2 maximum); rounding that exceeds the largest M saturates
+    fit,           // the smallest E for which the rounded maximum of the block fits
+    clip,          // ceil(log2 maximum); rounding that exceeds the largest M saturates
+    floor,         // floor(log2 maximum) + 1; rounding that exceeds the largest M saturates
+    fit_positive,  // as floor, but the next one if a positive value exceeds the largest M; for a negative one
+                   // M may be 2^(width-1), which has no code
   };
   int width = 8, exponent_width = 8, exponent_bias = 127;
   Rule rule = Rule::fit;
+  bool quark = false;  // Inf and NaN are kept apart, and quantize() is that of AMD Quark's operator
 
   int magnitude_bits() const { return width - 1; }
   int largest_magnitude() const { return (1 << magnitude_bits()) - 1; }
   int lowest_exponent() const { return -exponent_bias; }
   int highest_exponent() const { return (1 << exponent_width) - 1 - exponent_bias; }
+  int lowest_integer() const { return -largest_magnitude() - (rule == Rule::fit_positive ? 1 : 0); }
+  double step(int exponent) const { return wide_power_of_two(exponent - magnitude_bits()); }
 };
 
 class BlockFpCodec final : public Codec {
  public:
   explicit BlockFpCodec(BlockFpLayout layout) : layout_(layout) {}
   const BlockFpLayout& layout() const { return layout_; }
-  // E for a block with this largest magnitude.
+  // E for a block with this largest magnitude; fit_positive may choose the next one.
   int exponent_for(float largest) const;
 
   Properties properties() const override;
@@ -46,18 +53,28 @@ class BlockFpCodec final : public Codec {
   std::optional<Ungrouped> ungrouped(ConstWords words) const override;
   void set_neutral(Words words) const override;
   bool local() const override { return true; }
+  void quantize(std::span<const float> values, ConstWords words, Draw draw, float* out) const override;
+  Result<void> packable() const override;
 
  private:
+  bool exceeds(std::span<const float> values, int exponent) const;
   BlockFpLayout layout_;
 };
 
 // Called for every block, hence inline.
 inline int BlockFpCodec::exponent_for(float largest) const {
   if (largest == 0) return layout_.lowest_exponent();
-  const int wanted = layout_.rule == BlockFpLayout::Rule::clip
-                         ? ceil_log2(largest)
-                         : smallest_exponent_for(largest, layout_.magnitude_bits());
-  return std::clamp(wanted, layout_.lowest_exponent(), layout_.highest_exponent());
+  const auto wanted = [&] {
+    switch (layout_.rule) {
+      case BlockFpLayout::Rule::clip:
+        return ceil_log2(largest);
+      case BlockFpLayout::Rule::fit:
+        return smallest_exponent_for(largest, layout_.magnitude_bits());
+      default:
+        return quark_exponent(largest) + 1;
+    }
+  };
+  return std::clamp(wanted(), layout_.lowest_exponent(), layout_.highest_exponent());
 }
 
 }  // namespace anybit::formats

@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/try.hpp"
 #include "formats/block.hpp"
+#include "formats/quark.hpp"
 #include "formats/table.hpp"
 
 namespace anybit::formats {
@@ -25,12 +26,12 @@ constexpr Rounding kRoundingModes[] = {Rounding::half_away, Rounding::half_up, R
 // The values of parameters that are "auto", by profile.
 struct Profile {
   std::string_view scale_overflow, nonfinite, symmetric, rounding_applies_to_all;
-  int rounding_mode;
+  Rounding rounding;
 };
 constexpr Profile kProfileValues[] = {
-    {"clamp", "block", "false", "false", -1},
-    {"unclamped", "element", "false", "false", -1},
-    {"nan", "block", "true", "true", 0},
+    {"clamp", "block", "false", "false", Rounding::half_even},
+    {"unclamped", "element", "false", "false", Rounding::half_even},
+    {"nan", "block", "true", "true", Rounding::half_away},
 };
 
 std::size_t index_in(std::span<const std::string_view> choices, std::string_view one) {
@@ -48,21 +49,24 @@ std::optional<Rounding> fixed_rounding(int mode, bool integer, bool applies_to_a
 }
 
 Result<MxOptions> options_from(const Values& values, bool integer) {
-  const Profile& profile = kProfileValues[index_in(kProfiles, word(values, "profile"))];
-  const int mode = TRY(integer_or_auto(values, "rounding_mode", profile.rounding_mode));
+  const std::string_view name = word(values, "profile");
+  const Profile& profile = kProfileValues[index_in(kProfiles, name)];
+  const int mode = TRY(integer_or_auto(values, "rounding_mode", -1));
   const auto named = [&](std::span<const std::string_view> choices, std::string_view name,
                          std::string_view automatic) {
     return index_in(choices, given_or(values, name, automatic));
   };
-  return MxOptions{
-      .scale_rule = static_cast<ScaleRule>(index_in(kScaleRules, word(values, "scale_rule"))),
-      .scale_overflow =
-          static_cast<ScaleOverflow>(named(kScaleOverflows, "scale_overflow", profile.scale_overflow)),
-      .nonfinite = static_cast<Nonfinite>(named(kNonfinites, "nonfinite", profile.nonfinite)),
-      .symmetric = given_or(values, "symmetric", profile.symmetric) == "true",
-      .rounding = fixed_rounding(
-          mode, integer,
-          given_or(values, "rounding_applies_to_all", profile.rounding_applies_to_all) == "true")};
+  const auto nonfinite = static_cast<Nonfinite>(named(kNonfinites, "nonfinite", profile.nonfinite));
+  const bool applies_to_all =
+      given_or(values, "rounding_applies_to_all", profile.rounding_applies_to_all) == "true";
+  return MxOptions{.scale_rule = static_cast<ScaleRule>(index_in(kScaleRules, word(values, "scale_rule"))),
+                   .scale_overflow = static_cast<ScaleOverflow>(
+                       named(kScaleOverflows, "scale_overflow", profile.scale_overflow)),
+                   .nonfinite = nonfinite,
+                   .symmetric = given_or(values, "symmetric", profile.symmetric) == "true",
+                   .quark = name == "quark" && nonfinite == Nonfinite::element,
+                   .rounding = fixed_rounding(mode, integer, applies_to_all),
+                   .usual = integer || applies_to_all ? profile.rounding : Rounding::half_even};
 }
 
 // A parameter whose default comes from the profile.
@@ -147,9 +151,7 @@ Result<void> MxCodec::choose_from_range(Range range, Words words) const {
 }
 
 Result<void> MxCodec::check(ConstWords words) const {
-  const int lowest = options_.scale_overflow == ScaleOverflow::unclamped ? -149 - element_.largest_exponent()
-                                                                         : kLowestExponent;
-  return check_exponent(exponent_in(words[0]), lowest, kNanExponent);
+  return check_exponent(exponent_in(words[0]), lowest_exponent(), kNanExponent);
 }
 
 // A float element times 2^E is a float of the same layout with another bias: no scaling, no double rounding.
@@ -201,6 +203,17 @@ void MxCodec::decode(std::span<const Code16> codes, ConstWords words, float* val
   }
 }
 
+// Float elements never give a negative zero; the lowest integer times the largest scale is infinite.
+float MxCodec::quark_one(float x, int exponent, Rounding rounding, std::uint32_t noise) const {
+  if (!element_.integer) {
+    const Code16 code = encode_one(x, exponent, rounding, noise);
+    return (code & (element_.layout.sign_bit() - 1)) == 0 ? 0 : decode_one(code, exponent);
+  }
+  const QuarkInteger integer{wide_power_of_two(exponent), 1 << kFractionBits,
+                             static_cast<double>(lowest_integer()), 127};
+  return integer(x, rounding, noise);
+}
+
 void MxCodec::quantize(std::span<const float> values, ConstWords words, Draw draw, float* out) const {
   if (options_.nonfinite == Nonfinite::block) {
     Codec::quantize(values, words, draw, out);
@@ -212,6 +225,8 @@ void MxCodec::quantize(std::span<const float> values, ConstWords words, Draw dra
       out[i] = values[i];
     } else if (exponent == kNanExponent) {
       out[i] = kNan;
+    } else if (options_.quark) {
+      out[i] = quark_one(values[i], exponent, draw.rounding, draw.noise ? draw.noise[i] : 0);
     } else {
       const Code16 code = encode_one(values[i], exponent, draw.rounding, draw.noise ? draw.noise[i] : 0);
       out[i] = decode_one(code, exponent);

@@ -3,8 +3,8 @@
 //
 // Words of a block: one, E as a signed integer, -127 … 127. kNanExponent is the NaN scale, whose block
 // decodes to NaN. The stored byte is E + 127, so that NaN is 255 as in E8M0. With ScaleOverflow::unclamped, E
-// may be below -127 and cannot be stored. A finite element whose value exceeds float32 (int8's -2 * 2^127)
-// decodes to the nearest finite float32.
+// may be below -127, down to -127 - emax, and cannot be stored. A finite element whose value exceeds float32
+// (int8's -2 * 2^127) decodes to the nearest finite float32.
 #pragma once
 
 #include <algorithm>
@@ -33,8 +33,10 @@ struct MxOptions {
   ScaleRule scale_rule = ScaleRule::floor;
   ScaleOverflow scale_overflow = ScaleOverflow::clamp;
   Nonfinite nonfinite = Nonfinite::block;
-  bool symmetric = false;            // int8: -127 … 127
-  std::optional<Rounding> rounding;  // none: as requested
+  bool symmetric = false;  // int8: -127 … 127
+  bool quark = false;  // zeros, subnormal numbers and overflow of quantize() as AMD Quark's operator has them
+  std::optional<Rounding> rounding = {};  // always this one
+  Rounding usual = Rounding::half_even;   // where half to even is asked, which is the default of callers
 };
 
 class MxCodec final : public Codec {
@@ -62,18 +64,28 @@ class MxCodec final : public Codec {
   std::optional<Ungrouped> ungrouped(ConstWords words) const override;
   void set_neutral(Words words) const override;
   bool local() const override { return true; }
-  Rounding rounding(Rounding asked) const override { return options_.rounding.value_or(asked); }
+  Rounding rounding(Rounding asked) const override {
+    return options_.rounding.value_or(asked == Rounding::half_even ? options_.usual : asked);
+  }
+  // The lowest E of a block that is not zero.
+  int lowest_exponent() const;
   Result<void> packable() const override;
 
  private:
   int lowest_integer() const { return options_.symmetric ? -127 : -128; }
   Code16 encode_one(float x, int exponent, Rounding rounding, std::uint32_t noise) const;
   float decode_one(Code16 code, int exponent) const;
+  float quark_one(float x, int exponent, Rounding rounding, std::uint32_t noise) const;
 
   MxElement element_;
   MxOptions options_;
   int largest_exponent_;  // of the element; cached, because it is needed for every block
 };
+
+// E8M0 ends at 2^-127. Without a clamp, subnormal maxima count as 2^-127.
+inline int MxCodec::lowest_exponent() const {
+  return kLowestExponent - (options_.scale_overflow == ScaleOverflow::unclamped ? largest_exponent_ : 0);
+}
 
 // Called for every block, hence inline.
 inline int MxCodec::exponent_for(float largest) const {
@@ -87,7 +99,7 @@ inline int MxCodec::exponent_for(float largest) const {
   if (exponent > kHighestExponent) {
     return options_.scale_overflow == ScaleOverflow::nan ? kNanExponent : kHighestExponent;
   }
-  return options_.scale_overflow == ScaleOverflow::unclamped ? exponent : std::max(exponent, kLowestExponent);
+  return std::max(exponent, lowest_exponent());
 }
 
 }  // namespace anybit::formats

@@ -116,7 +116,7 @@ class Reference:
     def values(self, codes, words):
         return np.array([self.decode(c, words, i) for i, c in enumerate(codes)], np.float32)
 
-    def quantized(self, xs, values):
+    def quantized(self, xs, values, words, rounding, noise):
         """The result of quantize() for xs whose codes have these values."""
         return values
 
@@ -143,7 +143,7 @@ PROFILES = {
     "ocp": dict(rounding_mode=-1, rounding_applies_to_all=False, symmetric=False, nonfinite="block", scale_overflow="clamp"),
     "quark": dict(rounding_mode=-1, rounding_applies_to_all=False, symmetric=False, nonfinite="element",
                   scale_overflow="unclamped"),
-    "microxcaling": dict(rounding_mode=0, rounding_applies_to_all=True, symmetric=True, nonfinite="block",
+    "microxcaling": dict(rounding_mode=-1, rounding_applies_to_all=True, symmetric=True, nonfinite="block",
                          scale_overflow="nan"),
 }
 
@@ -153,13 +153,16 @@ class Mx(Reference):
         self.element = ELEMENTS[name]
         self.scale_rule = scale_rule
         self.__dict__.update(PROFILES[profile] | given)
+        self.quark = profile == "quark" and self.nonfinite == "element"
+        by_profile = profile == "microxcaling" and (self.element is None or self.rounding_applies_to_all)
+        self.usual = "half_away" if by_profile else "half_even"
         self.mantissa_bits = 6 if self.element is None else self.element[1]
         self.emax = 0 if self.element is None else self.element[3]
         self.limits = (-127 if self.symmetric else -128, 127)
 
     def rounding(self, asked):
         if self.rounding_mode == -1:
-            return asked
+            return self.usual if asked == "half_even" else asked
         if self.element is not None and not self.rounding_applies_to_all:
             return "half_even"
         return ["half_away", "half_up", "half_even"][self.rounding_mode]
@@ -176,7 +179,7 @@ class Mx(Reference):
         e = (ceil_log2 if self.scale_rule == "ceil" else floor_log2)(amax) - self.emax
         if e > 127:
             return [NAN_EXPONENT if self.scale_overflow == "nan" else 127]
-        return [e if self.scale_overflow == "unclamped" else max(e, -127)]
+        return [max(e, -127 - self.emax if self.scale_overflow == "unclamped" else -127)]
 
     def encode(self, x, words, i, rounding, noise):
         if words[0] == NAN_EXPONENT:
@@ -212,10 +215,32 @@ class Mx(Reference):
             return np.float32(("-" if negative else "") + special[index - len(values)])
         return float32((-1) ** negative * values[index] * power(words[0]), negative)
 
-    def quantized(self, xs, values):
+    def quantized(self, xs, values, words, rounding, noise):
         if self.nonfinite == "block":
             return values
+        if self.quark and words[0] != NAN_EXPONENT:
+            values = [self.quark_value(x, y, words[0], rounding, int(n)) for x, y, n in zip(xs, values, noise)]
         return np.array([y if finite(x) else np.float32(x) for x, y in zip(xs, values)], np.float32)
+
+
+    def quark_value(self, x, value, exponent, rounding, noise):
+        """The signs of zeros and the overflow of AMD Quark's operator; `value` is that of the code."""
+        if not finite(x):
+            return value
+        if self.element is None:
+            return quark_integer(x, power(exponent), 64, self.limits, rounding, noise)
+        return np.float32(0) if self.encode(x, [exponent], 0, rounding, noise) % 2 ** sum(self.element[:2]) == 0 else value
+
+
+def quark_integer(x, scale, steps, limits, rounding, noise):
+    """scale / steps times the nearest integer within the limits; infinite beyond float32."""
+    underflow = abs(Fraction(x)) / scale <= power(-150)
+    k = round_between(Fraction(x) / scale * steps, rounding, noise)
+    negative = sign_bit(x) and not (k == 0 and rounding == "half_even" and x != 0 and not underflow)
+    value = Fraction(max(limits[0], min(limits[1], k)), steps) * scale
+    if abs(value) >= power(128):
+        return np.float32(math.copysign(math.inf, value))
+    return float32(value, negative)
 
 
 # Block floating point ---------------------------------------------------------------------------------------------
@@ -250,19 +275,71 @@ class SignMagnitude(Reference):
 
 
 class BlockFp(SignMagnitude):
-    def __init__(self, width=8, exponent_width=8, exponent_bias=None, exponent_rule="fit"):
+    PROFILES = {"plain": ("fit", "saturate"), "quark": ("floor", "element"), "quark_compiler": ("fit_positive", "element")}
+
+    def __init__(self, width=8, exponent_width=8, exponent_bias=None, profile="plain", exponent_rule=None, nonfinite=None):
+        rule, policy = self.PROFILES[profile]
+        exponent_rule, self.nonfinite = exponent_rule or rule, nonfinite or policy
         self.bits = width - 1
         bias = 2 ** (exponent_width - 1) - 1 if exponent_bias is None else exponent_bias
         self.lowest, self.highest = -bias, 2**exponent_width - 1 - bias
         self.rule = exponent_rule
 
     def choose(self, xs):
+        if self.nonfinite == "element":
+            xs = [x for x in xs if finite(x)]
         amax = max(magnitudes(xs), default=Fraction(0))
+        e = self.exponent_for(amax)
+        if self.rule == "fit_positive":
+            limit = (2**self.bits - Fraction(1, 2)) * power(e - self.bits)
+            e += any(finite(x) and x >= limit for x in xs)
+        return [e]
+
+    def quantized(self, xs, values, words, rounding, noise):
+        if self.nonfinite == "saturate":
+            return values
+        most = 2**self.bits - 1
+        limits = (-most - (self.rule == "fit_positive"), most)
+        return np.array([quark_integer(x, power(words[0] - self.bits), 1, limits, rounding, int(n)) if finite(x) else x
+                         for x, n in zip(xs, noise)], np.float32)
+
+    def exponent_for(self, amax):
         if amax == 0:
-            return [self.lowest]
+            return self.lowest
+        if self.rule in ("floor", "fit_positive"):
+            return max(self.lowest, -126, min(self.highest, floor_log2(amax) + 1))
         if self.rule == "clip":
-            return [max(self.lowest, min(self.highest, ceil_log2(amax)))]
-        return [self.fitting_exponent(amax, self.lowest, self.highest)]
+            return max(self.lowest, min(self.highest, ceil_log2(amax)))
+        return self.fitting_exponent(amax, self.lowest, self.highest)
+
+
+class BfpPrime(SignMagnitude):
+    """Words: the exponent, then the shift of each sub-block."""
+
+    NAN = 129
+
+    def __init__(self, width=8, sub_block_size=2, sub_block_shift_bits=1):
+        self.bits, self.sub, self.most = width - 1, sub_block_size, 2**sub_block_shift_bits - 1
+
+    def exponent_for(self, xs):
+        amax = max(magnitudes(xs), default=Fraction(0))
+        return -126 if amax == 0 else max(-126, floor_log2(amax) + 1)
+
+    def choose(self, xs):
+        parts = [xs[i:i + self.sub] for i in range(0, len(xs), self.sub)]
+        if not all(map(finite, xs)):
+            return [self.NAN] + [0] * len(parts)
+        e = self.exponent_for(xs)
+        return [e] + [min(self.most, e - self.exponent_for(part)) for part in parts]
+
+    def exponent(self, words, i):
+        return words[0] - words[1 + i // self.sub]
+
+    def encode(self, x, words, i, rounding, noise):
+        return super().encode(math.copysign(0, x) if abs(x) < 2.0**-126 else x, words, i, rounding, noise)
+
+    def decode(self, code, words, i):
+        return np.float32("nan") if words[0] == self.NAN else super().decode(code, words, i)
 
 
 class SharedMicro(SignMagnitude):
@@ -397,6 +474,7 @@ class Nvfp4(Reference):
 ALL = {name: (lambda name=name: Mx(name)) for name in ELEMENTS} | {
     "block_fp": BlockFp,
     "bfp16": BlockFp,
+    "bfp_prime": BfpPrime,
     "mx9": lambda: SharedMicro(7),
     "mx6": lambda: SharedMicro(4),
     "mx4": lambda: SharedMicro(2),

@@ -310,10 +310,11 @@ TileRule tiles_of(const ExponentRule& rule, const BlockElements& e, int zero_wor
 
 ExponentRule rule_of(const formats::MxCodec& codec) {
   using formats::MxCodec, formats::ScaleOverflow, formats::ScaleRule;
-  const auto [scale_rule, overflow, nonfinite, symmetric, rounding] = codec.options();
+  const ScaleOverflow overflow = codec.options().scale_overflow;
+  const ScaleRule scale_rule = codec.options().scale_rule;
   ExponentRule rule = {
       .offset = -127 - codec.element().largest_exponent(),
-      .low = overflow == ScaleOverflow::unclamped ? -1000 : MxCodec::kLowestExponent,
+      .low = codec.lowest_exponent(),
       .high = overflow == ScaleOverflow::nan ? MxCodec::kNanExponent : MxCodec::kHighestExponent};
   if (scale_rule == ScaleRule::ceil) rule.carry = ExponentRule::kUnlessPowerOfTwo;
   if (scale_rule == ScaleRule::even) rule.carry = 1 << (22 - codec.element().mantissa_bits());
@@ -323,6 +324,7 @@ ExponentRule rule_of(const formats::MxCodec& codec) {
 ExponentRule rule_of(const formats::BlockFpCodec& codec) {
   const formats::BlockFpLayout& layout = codec.layout();
   const int low = layout.lowest_exponent(), high = layout.highest_exponent();
+  if (layout.rule == formats::BlockFpLayout::Rule::floor) return {.offset = -126, .low = low, .high = high};
   if (layout.rule == formats::BlockFpLayout::Rule::fit) {
     return ExponentRule::fitting(layout.magnitude_bits(), low, high);
   }
@@ -362,6 +364,8 @@ std::optional<BlockElements> elements_of(const formats::MxCodec& codec) {
 }
 
 std::optional<BlockElements> elements_of(const formats::BlockFpCodec& codec) {
+  const formats::BlockFpLayout& layout = codec.layout();
+  if (layout.quark || layout.rule == formats::BlockFpLayout::Rule::fit_positive) return std::nullopt;
   const int bits = codec.layout().magnitude_bits();
   const auto largest = static_cast<float>(codec.layout().largest_magnitude());
   BlockElements e;

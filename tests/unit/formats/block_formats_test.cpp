@@ -1,6 +1,6 @@
 // Properties of every block format: words that pass their own check and fit their field, and plausible
 // ranges.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <cmath>
 #include <random>
@@ -10,6 +10,8 @@
 
 namespace anybit::formats {
 namespace {
+
+using testing::ElementsAre;
 
 std::vector<const Descriptor*> block_formats() {
   std::vector<const Descriptor*> found;
@@ -157,6 +159,59 @@ TEST(Nvfp4, ABlockMuchSmallerThanItsTensorIsZeros) {
   Code16 codes[2] = {1, 1};
   codec->encode(std::vector{1e-9f, -1e-9f}, words, {}, codes);
   EXPECT_EQ(codes[0] | codes[1], 0);
+}
+
+std::vector<float> fake_quantized(std::string_view name, const std::vector<float>& x, const Values& given) {
+  const auto codec = make(name, given).value();
+  std::vector<std::uint32_t> words(
+      static_cast<std::size_t>(codec->words(static_cast<std::int64_t>(x.size()))));
+  codec->choose(x, words);
+  std::vector<float> out(x.size());
+  codec->quantize(x, words, {Rounding::half_even}, out.data());
+  return out;
+}
+
+TEST(BlockFp, AMaximumThatRoundsUpSaturatesInQuarksProfile) {
+  const std::vector<float> x = {0.999f, 0.3f, 0.1f, 0, 0, 0, 0, 0};
+  EXPECT_THAT(fake_quantized("bfp16", x, {}), ElementsAre(1, .296875f, .09375f, 0, 0, 0, 0, 0));
+  EXPECT_THAT(fake_quantized("bfp16", x, {{"profile", std::string("quark")}}),
+              ElementsAre(.9921875f, .296875f, .1015625f, 0, 0, 0, 0, 0));
+  EXPECT_THAT(fake_quantized("bfp16", x, {{"profile", std::string("quark_compiler")}}),
+              ElementsAre(1, .296875f, .09375f, 0, 0, 0, 0, 0));
+  EXPECT_THAT(fake_quantized("bfp16", {-0.999f}, {{"profile", std::string("quark_compiler")}}),
+              ElementsAre(-1));
+}
+
+TEST(BlockFp, InfinityIsOutsideOfTheSharedExponentInQuarksProfile) {
+  const std::vector<float> made =
+      fake_quantized("bfp16", {1, -kInfinity, kNan, 0.25f}, {{"profile", std::string("quark")}});
+  EXPECT_EQ(made[0], 1);
+  EXPECT_EQ(made[1], -kInfinity);
+  EXPECT_TRUE(is_nan(made[2]));
+  EXPECT_EQ(made[3], 0.25f);
+}
+
+TEST(BlockFp, WhatHasNoCodeIsNotPackable) {
+  EXPECT_FALSE(make("bfp16", {{"profile", std::string("quark")}}).value()->packable().ok());
+  EXPECT_TRUE(make("bfp16", {{"profile", std::string("quark")}, {"nonfinite", std::string("saturate")}})
+                  .value()
+                  ->packable()
+                  .ok());
+  EXPECT_FALSE(make("bfp16", {{"exponent_rule", std::string("fit_positive")}}).value()->packable().ok());
+}
+
+TEST(BfpPrime, ASubBlockShiftsItsStep) {
+  const Values width = {{"width", std::int64_t{3}}};  // steps of a half, or of a quarter in the second pair
+  EXPECT_THAT(fake_quantized("bfp_prime", {1, 0.6f, 0.3f, 0.6f}, width), ElementsAre(1, 0.5f, 0.25f, 0.5f));
+  EXPECT_THAT(fake_quantized("bfp_prime", {1.99f, 0, 0, 1e-40f}, width), ElementsAre(1.5f, 0, 0, 0));
+  for (const float x : fake_quantized("bfp_prime", {1, kInfinity}, width)) EXPECT_TRUE(is_nan(x));
+}
+
+TEST(BfpPrime, AShiftOutOfRangeIsRejected) {
+  const auto codec = make("bfp_prime").value();
+  EXPECT_TRUE(codec->check(std::vector<std::uint32_t>{0, 1}).ok());
+  EXPECT_FALSE(codec->check(std::vector<std::uint32_t>{0, 2}).ok());
+  EXPECT_FALSE(codec->check(std::vector<std::uint32_t>{200, 0}).ok());
 }
 
 }  // namespace

@@ -75,19 +75,40 @@ TEST(Mx, AScaleAboveE8m0IsClampedOrNan) {
 
 TEST(Mx, ABlockOfSubnormalsGetsTheLowestScale) {
   EXPECT_EQ(quantized("mxfp8_e5m2", {1e-45f}).exponent, -127);
-  EXPECT_EQ(quantized("mxfp8_e5m2", {1e-45f}, {{"profile", std::string("quark")}}).exponent, -149 - 15);
+  EXPECT_EQ(quantized("mxfp8_e5m2", {1e-45f}, {{"profile", std::string("quark")}}).exponent, -127 - 15);
 }
 
 TEST(Mx, AProfileSetsTheParametersThatAreNotGiven) {
   const MxOptions plain = options_of({{"profile", std::string("microxcaling")}});
   EXPECT_TRUE(plain.symmetric);
   EXPECT_EQ(plain.scale_overflow, ScaleOverflow::nan);
-  EXPECT_EQ(plain.rounding, Rounding::half_away);
+  EXPECT_EQ(plain.usual, Rounding::half_away);
   const MxOptions given = options_of(
       {{"profile", std::string("microxcaling")}, {"symmetric", false}, {"rounding_mode", std::int64_t{2}}});
   EXPECT_FALSE(given.symmetric);
   EXPECT_EQ(given.rounding, Rounding::half_even);
   EXPECT_EQ(given.scale_overflow, ScaleOverflow::nan);
+}
+
+TEST(Mx, ARoundingThatIsAskedForWinsOverTheProfiles) {
+  const auto codec = make("mxint8", {{"profile", std::string("microxcaling")}}).value();
+  EXPECT_EQ(codec->rounding(Rounding::half_even), Rounding::half_away);
+  EXPECT_EQ(codec->rounding(Rounding::half_up), Rounding::half_up);
+}
+
+TEST(Mx, ZerosOfQuarkHaveItsSigns) {
+  const Values quark = {{"profile", std::string("quark")}};
+  const auto is_negative_zero = [&](std::string_view name, float x, const Values& given) {
+    const float zero = quantized(name, {1, x}, given).values[1];
+    EXPECT_EQ(zero, 0);
+    return is_negative(zero);
+  };
+  EXPECT_FALSE(is_negative_zero("mxfp4_e2m1", -0.0f, quark));
+  EXPECT_FALSE(is_negative_zero("mxint8", -1e-6f, quark));
+  EXPECT_TRUE(is_negative_zero("mxint8", -0.0f, quark));
+  Values away = quark;
+  away["rounding_mode"] = std::int64_t{0};
+  EXPECT_TRUE(is_negative_zero("mxint8", -1e-6f, away));
 }
 
 TEST(Mx, FloatElementsKeepTheirRoundingUnlessTheModeIsForAll) {
