@@ -2,8 +2,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build demo demo-mcu docs reference test test-checks test-large test-models test-real test-quark test-exhaustive test-arm test-scalar bench bench-io bench-formats bench-gemm bench-kernels bench-conv \
-        bench-accuracy bench-agreement bench-presets bench-static bench-rules bench-quantize bench-packed bench-codegen bench-commit lint format check-all fuzz campaign test-growth \
+.PHONY: help build demo demo-mcu docs reference test test-checks test-large test-models test-real test-quark test-ort test-exhaustive test-arm test-scalar bench bench-io bench-formats bench-gemm bench-kernels bench-conv \
+        bench-accuracy bench-agreement bench-presets bench-static bench-rules bench-quantize bench-packed bench-ort bench-codegen bench-commit lint format check-all fuzz campaign test-growth \
         install web wheel clean
 
 JOBS ?= $(shell nproc)
@@ -87,6 +87,13 @@ test-quark:  ## Compare AMD Quark's operators, and files written for it, with it
 	@cmake --build --preset release -j $(JOBS) --target executor_library anybit_cli anybit_python
 	$(call PYTEST,build/release) -m quark -n $(JOBS) tests/quark
 
+test-ort:  ## Test the operators for ONNX Runtime in its oldest and newest version, against its C header and AMD Quark's library
+	@scripts/setup build test python quark oldest-onnxruntime
+	@cmake --preset release -DANYBIT_TESTS=ON -DANYBIT_PYTHON=ON
+	@cmake --build --preset release -j $(JOBS) --target executor_library portable_library anybit_cli anybit_python
+	$(call PYTEST,build/release) -m "" -n $(JOBS) tests/ort
+	ANYBIT_BUILD=build/release build/oldest-onnxruntime/bin/python -m pytest -q -p no:cacheprovider -m "" tests/ort
+
 test-exhaustive:  ## Convert every float32 number to every format of 8 bits and less (minutes)
 	@scripts/setup build test python
 	@cmake --preset release -DANYBIT_TESTS=ON
@@ -148,6 +155,12 @@ bench-packed:  ## Run GEMM with packed weights, compared with float32 and ONNX R
 	@cmake --preset release -DANYBIT_TESTS=ON
 	@cmake --build --preset release -j $(JOBS) --target executor_library
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_packed.py $(BENCH)
+
+bench-ort:  ## Run AMD Quark's operators in ONNX Runtime, by libanybit_ort.so and by Quark's own library
+	@scripts/setup build python quark
+	@cmake --preset release -DANYBIT_PYTHON=ON
+	@cmake --build --preset release -j $(JOBS) --target anybit_python
+	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_ort.py $(BENCH)
 
 bench-codegen:  ## Run generated C, compared with the runtime on one thread
 	@scripts/setup build test python models

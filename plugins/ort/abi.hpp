@@ -51,8 +51,7 @@ struct Api {
   OrtStatus* (*KernelInfoGetAttribute_int64)(const OrtKernelInfo* info, const char* name, std::int64_t* out);
   OrtStatus* (*KernelInfoGetAttribute_string)(const OrtKernelInfo* info, const char* name, char* out,
                                               std::size_t* size);
-  OrtStatus* (*KernelContext_GetInputCount)(const OrtKernelContext* context, std::size_t* out);
-  void* other89[1];
+  void* other88[2];
   OrtStatus* (*KernelContext_GetInput)(const OrtKernelContext* context, std::size_t index,
                                        const OrtValue** out);
   OrtStatus* (*KernelContext_GetOutput)(OrtKernelContext* context, std::size_t index,
