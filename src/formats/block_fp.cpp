@@ -111,15 +111,11 @@ std::vector<Field> BlockFpCodec::fields(std::int64_t) const {
 
 void BlockFpCodec::choose(std::span<const float> values, Words words) const {
   const float largest = layout_.quark ? float_of(largest_finite_bits(values)) : saturated_maximum(values);
-  int exponent = exponent_for(largest);
-  if (layout_.rule == BlockFpLayout::Rule::fit_positive && exceeds(values, exponent)) ++exponent;
-  words[0] = word_of(exponent);
-}
-
-// Whether a positive value rounds to more than the largest M.
-bool BlockFpCodec::exceeds(std::span<const float> values, int exponent) const {
-  const double limit = (layout_.largest_magnitude() + 0.5) * layout_.step(exponent);
-  return std::ranges::any_of(values, [&](float x) { return is_finite(x) && x >= limit; });
+  float positive = 0;
+  for (const float x : values) {
+    if (is_finite(x)) positive = std::max(positive, x);
+  }
+  words[0] = word_of(exponent_for(largest, positive));
 }
 
 Result<void> BlockFpCodec::choose_from_range(Range range, Words words) const {

@@ -39,6 +39,8 @@ class BlockFpCodec final : public Codec {
   const BlockFpLayout& layout() const { return layout_; }
   // E for a block with this largest magnitude; fit_positive may choose the next one.
   int exponent_for(float largest) const;
+  // The same with that choice: `positive` is the largest positive value, or zero.
+  int exponent_for(float largest, float positive) const;
 
   Properties properties() const override;
   int bits() const override { return layout_.width; }
@@ -57,7 +59,6 @@ class BlockFpCodec final : public Codec {
   Result<void> packable() const override;
 
  private:
-  bool exceeds(std::span<const float> values, int exponent) const;
   BlockFpLayout layout_;
 };
 
@@ -75,6 +76,13 @@ inline int BlockFpCodec::exponent_for(float largest) const {
     }
   };
   return std::clamp(wanted(), layout_.lowest_exponent(), layout_.highest_exponent());
+}
+
+inline int BlockFpCodec::exponent_for(float largest, float positive) const {
+  const int exponent = exponent_for(largest);
+  if (layout_.rule != BlockFpLayout::Rule::fit_positive) return exponent;
+  const double limit = (layout_.largest_magnitude() + 0.5) * layout_.step(exponent);
+  return positive >= limit ? exponent + 1 : exponent;
 }
 
 }  // namespace anybit::formats

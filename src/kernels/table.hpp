@@ -68,6 +68,9 @@ using Float16Conversion = Kernel<Float16Work>;
 struct GroupCodec {
   // The fast kernel of a codec, or null if this file has none. Rounding is half_even.
   std::unique_ptr<const GroupKernel> (*make)(const std::shared_ptr<const formats::Codec>& codec) = nullptr;
+  // The same for other roundings, in families that have such kernels.
+  std::unique_ptr<const GroupKernel> (*make_rounding)(const std::shared_ptr<const formats::Codec>& codec,
+                                                      formats::Rounding rounding) = nullptr;
 };
 
 struct Descriptor {

@@ -210,6 +210,7 @@ HWY_AFTER_NAMESPACE();
 
 #include "formats/float_bits.hpp"
 #include "kernels/codec/block_run_kernel.hpp"
+#include "kernels/codec/quark_kernel.hpp"
 #include "kernels/reduce/block_maxima.hpp"
 #include "kernels/table.hpp"
 
@@ -410,7 +411,9 @@ std::optional<BlockElements> elements_of(const formats::BlockLogCodec& codec) {
 template <class Codec>
 std::unique_ptr<const GroupKernel> make(const std::shared_ptr<const formats::Codec>& codec) {
   const auto* known = dynamic_cast<const Codec*>(codec.get());
-  if (known == nullptr || known->bits() > 8) return nullptr;
+  if (known == nullptr) return nullptr;
+  if (auto quark = quark_kernel(codec, formats::Rounding::half_even)) return quark;
+  if (known->bits() > 8) return nullptr;
   std::optional<BlockElements> elements = elements_of(*known);
   if (!elements) return nullptr;
   elements->tiles = tiles_of(rule_of(*known), *elements, word_for(*known, 0));
@@ -421,7 +424,7 @@ std::unique_ptr<const GroupKernel> make(const std::shared_ptr<const formats::Cod
 
 std::span<const Descriptor> shared_exponent_simd_descriptors() {
   static const Descriptor all[] = {
-      {.name = "block_fp", .kernel = GroupCodec{make<formats::BlockFpCodec>}},
+      {.name = "block_fp", .kernel = GroupCodec{make<formats::BlockFpCodec>, quark_kernel}},
       {.name = "block_log", .kernel = GroupCodec{make<formats::BlockLogCodec>}},
       {.name = "block_minifloat", .kernel = GroupCodec{make<formats::BlockMinifloatCodec>}},
       {.name = "mx", .kernel = GroupCodec{make<formats::MxCodec>}},
