@@ -18,7 +18,7 @@ Result<ops::Array*> OperatorFrame::out(std::size_t i, ops::ElementType type, con
   if (type == ops::ElementType::string || layout != ops::Layout::plain)
     return error_at(Code::unsupported, {}, "the output is not a plain tensor of numbers");
   TRY(ops::array_bytes(type, dims, layout));  // fails on overflow
-  void* const data = TRY(host_.output(i, graph::name_of(type), dims.span()));
+  void* const data = TRY(host_.output(i, graph::find(type)->name, dims.span()));
   if (data == nullptr && dims.count() != 0)
     return error_at(Code::out_of_memory, {}, fmt::format("no memory for output {}", i));
   output_ = ops::Array::over(type, dims, static_cast<std::byte*>(data));

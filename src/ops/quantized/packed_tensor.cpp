@@ -60,20 +60,21 @@ Result<kernels::TensorCodec> codec_for(const formats::Use& use, std::span<const 
       {.parameters = use.parameters, .grouping = use.grouping, .rounding = use.rounding});
 }
 
-Result<void> quantize_dequantize(Frame& frame, const formats::Use& use) {
+Result<void> quantize_dequantize(Frame& frame, const FormatUse& format) {
   const Array& x = frame.in(0);
   const bool narrow = x.type() == ElementType::float16 || x.type() == ElementType::bfloat16;
   if (x.type() != ElementType::float32 && !narrow) return wrong_type(frame, 0);
-  const kernels::TensorCodec codec = TRY(codec_for(use, std::span(x.dims().begin(), x.dims().size())));
+  auto codec = format.codecs.find(x.dims());
+  if (!codec) codec = format.codecs.keep(x.dims(), TRY(codec_for(format.use, x.dims().span())));
   Array& out = *TRY(frame.out(0, x.type(), x.dims()));
   if (!narrow) {
-    codec.choose_and_quantize(x.elements<float>(), out.mutable_data<float>(), frame.pool());
+    codec->choose_and_quantize(x.elements<float>(), out.mutable_data<float>(), frame.pool());
     return {};
   }
   const auto wide = TRY(frame.scratch_of<float>(x.count())),
              rounded = TRY(frame.scratch_of<float>(x.count()));
   convert(x.type(), x.bytes(), ElementType::float32, reinterpret_cast<std::byte*>(wide.data()), x.count());
-  codec.choose_and_quantize(wide, rounded.data(), frame.pool());
+  codec->choose_and_quantize(wide, rounded.data(), frame.pool());
   convert(ElementType::float32, reinterpret_cast<const std::byte*>(rounded.data()), x.type(),
           out.mutable_bytes(), x.count());
   return {};
