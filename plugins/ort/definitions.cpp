@@ -23,7 +23,9 @@ constexpr Attribute kBfp[] = {{"bfp_method", text},
                               {"convert_to_bfloat_before_bfp", integer},
                               {"use_compiler_version_cpu_kernel", integer}};
 
-constexpr Input kOne[] = {{kAnyType}};
+constexpr Input kValues[] = {{kFloat}};
+// Quark's operators take float16, too.
+constexpr Input kRealValues[] = {{kAnyType}};
 // The packed elements, then the fields of the format: float32 or uint8, …
 constexpr Input kPacked[] = {{kUint8}, {kAnyType, kVariadic}};
 // The matrix, an addend, then the inputs of Decode.
@@ -32,13 +34,13 @@ constexpr Input kMatrixAndPacked[] = {{kFloat}, {kFloat, kOptional}, {kUint8}, {
 constexpr const char *kAnybit = "ai.anybit", *kQuark = "com.amd.quark", *kOldQuark = "com.vai.quantize";
 
 constexpr Definition kAll[] = {
-    {kAnybit, "QuantizeDequantize", kFormat, kOne, kAnyType},
+    {kAnybit, "QuantizeDequantize", kFormat, kValues, kFloat},
     {kAnybit, "Decode", kDecode, kPacked, kFloat},
     {kAnybit, "DecodeMatMul", kDecodeMatMul, kMatrixAndPacked, kFloat},
-    {kQuark, "MXQuantizeDequantize", kMx, kOne, kAnyType},
-    {kQuark, "BFPQuantizeDequantize", kBfp, kOne, kAnyType},
-    {kOldQuark, "MXFixNeuron", kMx, kOne, kAnyType},
-    {kOldQuark, "BFPFixNeuron", kBfp, kOne, kAnyType},
+    {kQuark, "MXQuantizeDequantize", kMx, kRealValues, kAnyType},
+    {kQuark, "BFPQuantizeDequantize", kBfp, kRealValues, kAnyType},
+    {kOldQuark, "MXFixNeuron", kMx, kRealValues, kAnyType},
+    {kOldQuark, "BFPFixNeuron", kBfp, kRealValues, kAnyType},
 };
 
 }  // namespace

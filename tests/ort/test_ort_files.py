@@ -55,6 +55,37 @@ def test_matrix_products_stay_packed_and_have_our_bits(recipe, tmp_path):
         np.testing.assert_array_equal(WithLibrary(str(tmp_path / "packed.onnx"), threads).run(x=x)[0], ours)
 
 
+def test_a_weight_with_two_consumers_is_decoded(tmp_path):
+    model = layers(64)
+    model.graph.node.append(helper.make_node("MatMul", ["x", "w0"], ["z"], name="again"))
+    model.graph.output.append(helper.make_tensor_value_info("z", TensorProto.FLOAT, None))
+    quantize(model, "mxint8-weights", emit="packed").save(tmp_path / "packed.onnx")
+    ops = [node.op_type for node in onnx.load(tmp_path / "packed.onnx").graph.node]
+    assert sorted(ops) == ["Decode", "DecodeMatMul", "MatMul", "MatMul"]
+    x = np.random.default_rng(4).standard_normal((6, 64)).astype(np.float32)
+    ours = Session(tmp_path / "packed.onnx").run({"x": x})
+    for one, other in zip(ours.values(), WithLibrary(str(tmp_path / "packed.onnx")).run(x=x)):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("about", [dict(transA=1), dict(alpha=0.25, transB=1), {}])
+def test_a_gemm_of_any_attributes_keeps_its_results(about, tmp_path):
+    rng = np.random.default_rng(5)
+    weight = rng.standard_normal((40, 64) if about.get("transB") else (64, 40)).astype(np.float32)
+    node = helper.make_node("Gemm", ["x", "w"], ["y"], name="gemm", **about)
+    shape = [64, 6] if about.get("transA") else [6, 64]
+    graph = helper.make_graph([node], "one", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [6, 40])], [numpy_helper.from_array(weight, "w")])
+    model = helper.make_model(graph, ir_version=IR, opset_imports=[helper.make_opsetid("", OPSET)])
+    x = rng.standard_normal(shape).astype(np.float32)
+    results = []
+    for emit in ("portable", "packed"):
+        quantize(model, "mxint8-weights", emit=emit).save(tmp_path / f"{emit}.onnx")
+        results += [Session(tmp_path / f"{emit}.onnx").run({"x": x})["y"], WithLibrary(str(tmp_path / f"{emit}.onnx")).run(x=x)[0]]
+    for other in results[1:]:
+        np.testing.assert_allclose(other, results[0], rtol=1e-5, atol=1e-5)
+
+
 def best_time(run, times=25):
     run()
     best = float("inf")

@@ -86,11 +86,11 @@ def test_defaults_are_quarks():
         assert_same_bits(plain, told)
 
 
-@pytest.mark.parametrize("op, domain, attributes", [("MXQuantizeDequantize", QUARK, {}), ("QuantizeDequantize", ANYBIT, dict(format="mxfp8_e4m3"))])
-def test_half_precision_is_rounded_as_float32(op, domain, attributes):
+@pytest.mark.parametrize("op", ["MXQuantizeDequantize", "BFPQuantizeDequantize"])
+def test_quarks_operators_round_half_precision_as_float32(op):
     x = np.random.default_rng(1).standard_normal((3, 64)).astype(np.float16)
-    half = WithLibrary(one_node(op, domain, kind=TensorProto.FLOAT16, **attributes)).run(x=x)[0]
-    wide = WithLibrary(one_node(op, domain, **attributes)).run(x=x.astype(np.float32))[0]
+    half = WithLibrary(one_node(op, QUARK, kind=TensorProto.FLOAT16)).run(x=x)[0]
+    wide = WithLibrary(one_node(op, QUARK)).run(x=x.astype(np.float32))[0]
     assert_same_bits(half, wide.astype(np.float16))
 
 

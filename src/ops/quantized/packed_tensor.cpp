@@ -3,7 +3,6 @@
 #include "base/checked.hpp"
 #include "kernels/codec/stored_fields.hpp"
 #include "ops/check.hpp"
-#include "ops/convert.hpp"
 
 namespace anybit::ops {
 namespace {
@@ -62,21 +61,11 @@ Result<kernels::TensorCodec> codec_for(const formats::Use& use, std::span<const 
 
 Result<void> quantize_dequantize(Frame& frame, const FormatUse& format) {
   const Array& x = frame.in(0);
-  const bool narrow = x.type() == ElementType::float16 || x.type() == ElementType::bfloat16;
-  if (x.type() != ElementType::float32 && !narrow) return wrong_type(frame, 0);
+  if (x.type() != ElementType::float32) return wrong_type(frame, 0);
   auto codec = format.codecs.find(x.dims());
   if (!codec) codec = format.codecs.keep(x.dims(), TRY(codec_for(format.use, x.dims().span())));
   Array& out = *TRY(frame.out(0, x.type(), x.dims()));
-  if (!narrow) {
-    codec->choose_and_quantize(x.elements<float>(), out.mutable_data<float>(), frame.pool());
-    return {};
-  }
-  const auto wide = TRY(frame.scratch_of<float>(x.count())),
-             rounded = TRY(frame.scratch_of<float>(x.count()));
-  convert(x.type(), x.bytes(), ElementType::float32, reinterpret_cast<std::byte*>(wide.data()), x.count());
-  codec->choose_and_quantize(wide, rounded.data(), frame.pool());
-  convert(ElementType::float32, reinterpret_cast<const std::byte*>(rounded.data()), x.type(),
-          out.mutable_bytes(), x.count());
+  codec->choose_and_quantize(x.elements<float>(), out.mutable_data<float>(), frame.pool());
   return {};
 }
 

@@ -28,7 +28,7 @@ Result<kernels::TensorCodec> codec_for(const Attributes& node, const FormatUse* 
                                        std::span<const std::int64_t> dims);
 
 // Fake quantization: output 0 is input 0 rounded to the format, with scales and other group parameters chosen
-// from it. 16-bit floats are rounded as float32, and back to their type.
+// from it.
 Result<void> quantize_dequantize(Frame& frame, const FormatUse& format);
 
 // The packed tensor of a Decode node, checked: its attributes, packed elements and group parameters.
