@@ -85,7 +85,7 @@ def main():
             lines.append(f"| {title} | {'×'.join(map(str, shape))} | " + " | ".join(cells) + " |")
             print(lines[-1], flush=True)
     if given.write:
-        document.replace(given.write, "ort", lines)
+        document.put(ROOT / given.write, "ort", lines)
     if slow:
         sys.exit(f"below {given.least}: " + "; ".join(slow))
 
