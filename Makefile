@@ -160,7 +160,7 @@ bench-ort:  ## Run AMD Quark's operators in ONNX Runtime, by libanybit_ort.so an
 	@scripts/setup build python quark
 	@cmake --preset release -DANYBIT_PYTHON=ON
 	@cmake --build --preset release -j $(JOBS) --target anybit_python
-	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_ort.py $(BENCH)
+	ANYBIT_BUILD=build/release PYTHONPATH=build/release/python .venv/bin/python bench/bench_ort.py $(BENCH)
 
 bench-codegen:  ## Run generated C, compared with the runtime on one thread
 	@scripts/setup build test python models

@@ -14,8 +14,6 @@ import numpy as np
 from onnx import TensorProto, helper
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "build" / "release" / "python"))
-
 import document
 from support.ort_library import IR, OPSET, QUARK, WithLibrary
 from support.quark_library import LIBRARY
@@ -53,7 +51,7 @@ def best(session, x, rounds):
 
 
 def measure(op, attributes, shape, threads, rounds):
-    """Seconds per node: ours, and theirs."""
+    """Seconds per node, in our library and in Quark's."""
     model = chain(op, dict(axis=1) | attributes)
     x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
     sessions = [WithLibrary(model, threads), WithLibrary(model, threads, library=str(LIBRARY))]

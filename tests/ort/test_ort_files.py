@@ -45,7 +45,7 @@ def test_the_digits_network_gives_the_same_decisions(recipe, images, tmp_path):
 
 
 @pytest.mark.parametrize("recipe", ["mxfp4-weights", "mxint8", "nvfp4-weights"])
-def test_matrix_products_stay_packed_and_have_our_bits(recipe, tmp_path):
+def test_linear_operators_stay_packed_and_have_our_bits(recipe, tmp_path):
     quantize(layers(1024), recipe, emit="packed").save(tmp_path / "packed.onnx")
     ops = [node.op_type for node in onnx.load(tmp_path / "packed.onnx").graph.node]
     assert [op for op in ops if op != "QuantizeDequantize"] == ["DecodeMatMul", "DecodeMatMul"]

@@ -159,7 +159,7 @@ def matmul_of(use, x, weight, addend=None, **attributes):
 
 @pytest.mark.parametrize("use", ["mxfp4_e2m1 axis=0", "mxint8 axis=0", "nvfp4 axis=0", "ternary scale=mean", "mx6 axis=0"])
 @pytest.mark.parametrize("shape", [(1, 48), (7, 48), (2, 3, 48), (0, 48)])
-def test_a_matrix_product_with_packed_weights(use, shape, rng):
+def test_a_matmul_with_packed_weights(use, shape, rng):
     weight, x = (rng.standard_normal(one).astype(np.float32) for one in ((48, 40), shape))
     model, decoded = matmul_of(use, x, weight)
     np.testing.assert_allclose(WithLibrary(model).run(x=x)[0], x @ decoded, rtol=1e-5, atol=1e-5)
