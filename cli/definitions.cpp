@@ -39,7 +39,8 @@ struct Words {
 };
 const std::vector<Words>& fixed_words() {
   static const std::vector<Words> all{
-      {"--emit", {"portable", "packed", "qdq", "qoperator"}},
+      {"--emit", {"portable", "packed", "qdq", "qoperator", "quark"}},
+      {"--domain", {"com.amd.quark", "com.vai.quantize"}},
       {"--reduce-range", {"pairs", "none"}},
       {"--prefer", {"default", "performance", "memory", "compile-time"}},
       {"--layout", {"NCHW", "NHWC"}},

@@ -351,9 +351,13 @@ std::function<Result<void>()> set_up_quantize(CLI::App& app) {
                  "Leave these in float: operators, or nodes by name (with wildcards * and ?), "
                  "comma-separated")
       ->allow_extra_args(false);
-  app.add_option("--emit", options->quantize.emit,
-                 "portable (formats that ONNX lacks are model functions), packed (they are operators of "
-                 "anybit), qdq (only types of ONNX), qoperator (QLinearConv, …) [portable]");
+  app.add_option(
+      "--emit", options->quantize.emit,
+      "portable (formats that ONNX lacks are model functions), packed (they are operators of "
+      "anybit), qdq (only types of ONNX), qoperator (QLinearConv, …), quark (AMD Quark's operators "
+      "behind every value) [portable]");
+  app.add_option("--domain", options->quantize.domain,
+                 "With --emit quark: com.amd.quark, or com.vai.quantize for older tools [com.amd.quark]");
   app.add_option("--target", options->quantize.target,
                  "The hardware or runtime: generic, ort, nnpa, ethos-u55-128, …; or a file [generic]");
   app.add_option("-m", options->machine, "-maccel=NNPA is --target nnpa")->allow_extra_args(false)->group("");

@@ -99,7 +99,12 @@ struct QuantizeOptions {
   /// - "packed": anybit's own operators on packed weights;
   /// - "qdq": an error, except for weights that an ONNX type with scales can represent (DequantizeLinear);
   /// - "qoperator": as "qdq", with QLinearConv and other integer operators where possible.
+  /// "quark" writes what AMD Quark would, in MX and block floating point: an operator of its library behind
+  /// every activation, weight and bias.
   std::string emit = "portable";
+  /// With emit "quark", the domain of its operators: "com.amd.quark" (the default) or, for older tools,
+  /// "com.vai.quantize".
+  std::string domain = {};
   int threads = 0;              ///< 0: one per core
   std::int64_t max_memory = 0;  ///< bytes of activations during calibration; 0: no limit
   bool prepare = true;          ///< run prepare() first: fold constants, batch normalizations, …

@@ -84,7 +84,7 @@ def refinements() -> list[Refinement]:
 
 @checked
 def quantize(model: Source, recipe: Optional[Recipe] = None, calibration: Samples = None, *, ranges: Optional[_Ranges] = None,
-             samples: Limit = None, target: str = "generic", emit: str = "portable", exclude: Union[str, Iterable[str]] = (),
+             samples: Limit = None, target: str = "generic", emit: str = "portable", domain: str = "", exclude: Union[str, Iterable[str]] = (),
              mean: Iterable[float] = (), std: Iterable[float] = (), size: Iterable[int] = (), layout: str = "",
              prepare: bool = True, requantize: bool = False, allow_nan: bool = False, reproducible: bool = False,
              histograms: bool = False, threads: Threads = 0, max_memory: Memory = 0, progress: Progress = None) -> Model:
@@ -99,7 +99,8 @@ def quantize(model: Source, recipe: Optional[Recipe] = None, calibration: Sample
     ranges : the result of ``anybit.calibrate``, or the path of its file, instead of ``calibration``.
     samples : largest number of samples; None for all.
     target : hardware or runtime, one of ``anybit.targets()``, or a file.
-    emit : "portable", "packed", "qdq" or "qoperator".
+    emit : "portable", "packed", "qdq", "qoperator", or "quark": the operators of AMD Quark behind every value.
+    domain : of the operators of ``emit="quark"``: "com.amd.quark" (the default), or "com.vai.quantize" for older tools.
     exclude : operators or nodes to leave in float.
     mean, std, size, layout : preprocessing of images.
     prepare : whether to fold constants and normalizations first.
@@ -136,7 +137,7 @@ def quantize(model: Source, recipe: Optional[Recipe] = None, calibration: Sample
     source, total = open_source(calibration, native, samples, mean, std, size, layout)
     with shown(progress, "calibrating", total) as bar:
         after, report = _anybit.quantize(native, made, source, None if known is None else known._native, bar,
-                                         target, emit, threads, max_memory, prepare, requantize, allow_nan, reproducible, histograms)
+                                         target, emit, domain, threads, max_memory, prepare, requantize, allow_nan, reproducible, histograms)
     return Model(after, Report(report, native, after))
 
 

@@ -13,14 +13,15 @@ namespace anybit::python {
 namespace {
 
 nb::tuple quantized(const Model& model, const Recipe& recipe, const Source& source, const Ranges* ranges,
-                    nb::object progress, const std::string& target, const std::string& emit, int threads,
-                    std::int64_t max_memory, bool prepare, bool requantize, bool allow_nan, bool reproducible,
-                    bool histograms) {
+                    nb::object progress, const std::string& target, const std::string& emit,
+                    const std::string& domain, int threads, std::int64_t max_memory, bool prepare,
+                    bool requantize, bool allow_nan, bool reproducible, bool histograms) {
   Work work(source, std::move(progress));
   auto samples = work.samples(take(inputs_of(model)));
   QuantizeOptions options;
   options.target = target;
   options.emit = emit;
+  options.domain = domain;
   options.threads = threads;
   options.max_memory = max_memory;
   options.prepare = prepare;
@@ -147,8 +148,8 @@ void add_quantization(nb::module_& module) {
   module.def("is_operator", is_operator);
   module.def("quantize", quantized, nb::arg("model"), nb::arg("recipe"), nb::arg("source"),
              nb::arg("ranges").none(), nb::arg("progress").none(), nb::arg("target"), nb::arg("emit"),
-             nb::arg("threads"), nb::arg("max_memory"), nb::arg("prepare"), nb::arg("requantize"),
-             nb::arg("allow_nan"), nb::arg("reproducible"), nb::arg("histograms"));
+             nb::arg("domain"), nb::arg("threads"), nb::arg("max_memory"), nb::arg("prepare"),
+             nb::arg("requantize"), nb::arg("allow_nan"), nb::arg("reproducible"), nb::arg("histograms"));
 }
 
 }  // namespace anybit::python

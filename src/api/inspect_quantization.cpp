@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "anybit/formats.hpp"
-#include "formats/use.hpp"
 #include "graph/node.hpp"
+#include "ops/quantized/fix_neuron.hpp"
 #include "ops/table.hpp"
 
 namespace anybit {
@@ -99,12 +99,13 @@ void QuantizationSurvey::add(const NodeFacts& facts, const ops::QuantizedTensor&
   merge(found);
 }
 
-// A tensor in one of anybit's number formats, given by the node's attribute.
+// A tensor in one of anybit's number formats, given by the node's attributes.
 void QuantizationSurvey::add_packed(const NodeFacts& facts) {
   const graph::Node& node = *facts.node;
-  const auto use = formats::read_use(graph::attribute_or<std::string>(node, "format", ""));
+  const auto use = ops::format_of(node);
+  const Value* input = input_at(facts, 0);
   Inspection::Quantized found;
-  found.role = node.op_type == "Decode" ? "weight" : "activation";
+  found.role = node.op_type == "Decode" || (input && flow_.constant(*input)) ? "weight" : "activation";
   found.by = node.op_type.str();
   found.tensors = 1;
   if (use.ok()) {
@@ -132,7 +133,7 @@ void QuantizationSurvey::merge(const Inspection::Quantized& found) {
 
 void QuantizationSurvey::pass(const NodeFacts& facts) {
   const graph::Node& node = *facts.node;
-  if (node.domain == graph::kAnybit) return add_packed(facts);
+  if (node.domain == graph::kAnybit || ops::is_fix_neuron(node)) return add_packed(facts);
   const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
   if (!descriptor) return;
   for (const ops::QuantizedTensor& where : descriptor->quantized) add(facts, where);

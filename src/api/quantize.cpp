@@ -16,6 +16,7 @@
 #include "base/mapped_file.hpp"
 #include "base/reproducible.hpp"
 #include "base/try.hpp"
+#include "ops/quantized/fix_neuron.hpp"
 #include "quantize/match.hpp"
 #include "quantize/quantize.hpp"
 #include "refine/table.hpp"
@@ -155,7 +156,15 @@ Result<Quantization> quantize(const Model& model, const Recipe& recipe, Samples*
     if (options.threads < 0 || options.threads > 1024)
       return invalid_argument(fmt::format("{} threads", options.threads), "1 to 1024, or 0 for one per core");
     using Mode = lower::Functions::Mode;
-    static constexpr std::string_view kEmits[] = {"portable", "qdq", "qoperator", "packed"};
+    static constexpr std::string_view kEmits[] = {"portable", "qdq", "qoperator", "packed", "quark"};
+    static constexpr std::string_view kDomains[] = {ops::kQuark, ops::kVitis};
+    const std::string domain = options.domain.empty() ? std::string(ops::kQuark) : options.domain;
+    if (std::ranges::find(kDomains, domain) == std::end(kDomains))
+      return invalid_argument(fmt::format("domain '{}'", shown(domain)),
+                              fmt::format("one of {}", fmt::join(kDomains, ", ")));
+    if (!options.domain.empty() && options.emit != "quark")
+      return invalid_argument(fmt::format("domain '{}' with emit '{}'", domain, options.emit),
+                              "emit 'quark'");
     if (std::ranges::find(kEmits, options.emit) == std::end(kEmits))
       return invalid_argument(fmt::format("cannot emit '{}'", shown(options.emit)),
                               fmt::format("one of {}", fmt::join(kEmits, ", ")));
@@ -164,6 +173,7 @@ Result<Quantization> quantize(const Model& model, const Recipe& recipe, Samples*
                                   .requantize = options.requantize,
                                   .histograms = options.histograms,
                                   .qoperator = options.emit == "qoperator",
+                                  .quark = options.emit == "quark" ? domain : std::string(),
                                   .functions = options.emit == "portable" ? Mode::carried
                                                : options.emit == "packed" ? Mode::left_out
                                                                           : Mode::refused,

@@ -4,9 +4,9 @@
 #include <unordered_set>
 
 #include "base/try.hpp"
-#include "formats/use.hpp"
 #include "graph/quantization.hpp"
 #include "ops/infer.hpp"
+#include "ops/quantized/fix_neuron.hpp"
 #include "ops/table.hpp"
 #include "portable/to_operators.hpp"
 
@@ -46,8 +46,8 @@ class Drawing {
         from.value.resize(from.value.size() - kSuffix.size());
       if (outputs_.count(node.outputs[0]) != 0) renamed_[from.value] = node.outputs[0];
       note(node.outputs[0], {from.value, std::string(graph::name_of(data->type)), data->constant != nullptr});
-    } else if (node.domain == graph::kAnybit) {
-      const auto use = formats::read_use(graph::attribute_or<std::string>(node, "format", ""));
+    } else if (node.domain == graph::kAnybit || ops::is_fix_neuron(node)) {
+      const auto use = ops::format_of(node);
       note(node.outputs[0], {origin(node.inputs[0]).value, use.ok() ? use->format : "", op == "Decode"});
     } else {
       draw(facts, place);

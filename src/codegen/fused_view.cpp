@@ -4,6 +4,7 @@
 
 #include "base/thread_pool.hpp"
 #include "base/try.hpp"
+#include "codegen/fix_neurons.hpp"
 #include "codegen/plain_rounding.hpp"
 #include "codegen/quantization.hpp"
 #include "codegen/store.hpp"
@@ -134,8 +135,9 @@ class FusedView final : public View {
     model_ = source.model;
     most_elements_ = source.limits.elements;
     take_defaults(*model_.graph);
-    inline_rounding(model_);
     TRY(fix_shapes(model_, shapes, source.limits));
+    TRY(replace_fix_neurons(model_, source.limits));
+    inline_rounding(model_);
     program_ = TRY(runtime::build(model_, memory_, pool_,
                                   {.purpose = runtime::Purpose::generate, .limits = source.limits}));
     shapes_.emplace(TRY(Shapes::of(*program_, source.limits)));

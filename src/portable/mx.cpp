@@ -24,8 +24,7 @@ constexpr double kFraction = 64;  // int8 elements are multiples of 1/64
 Term scale_for(const MxCodec& codec, const Term& largest) {
   const MxOptions& options = codec.options();
   const int emax = codec.element().largest_exponent();
-  const bool clamped = options.scale_overflow != ScaleOverflow::unclamped;
-  Term power = power_below(largest, clamped ? MxCodec::kLowestExponent + emax : -149);
+  Term power = power_below(largest, codec.lowest_exponent() + emax);
   if (options.scale_rule == ScaleRule::ceil) power = where(greater(largest, power), power * 2, power);
   if (options.scale_rule == ScaleRule::even) {
     const double carries = 2 - std::ldexp(1, -codec.element().mantissa_bits() - 1);
@@ -53,8 +52,14 @@ Result<Term> quantize(const Setup& setup, const Groups& groups, const Term& x) {
   const Term divisor = may_be_nan ? where(is_nan(scale), 1, scale) : scale;
   const Term elements = nearest_element(setup, codec, numbers / divisor);
   const auto all_finite_or_nan = [&] { return limited(elements * (scale + groups.sum(x * 0))); };
-  const Term result = by_element ? where(either(is_nan(x), is_infinite(x)), x, limited(elements * scale))
-                                 : all_finite_or_nan();
+  const bool quark = codec.options().quark;
+  const auto by_itself = [&] {
+    const Term value = quark ? elements * scale : limited(elements * scale);
+    return where(either(is_nan(x), is_infinite(x)), x, value);
+  };
+  const Term result = by_element ? by_itself() : all_finite_or_nan();
+  if (quark && codec.element().integer) return with_sign_of_quark(x, scale, result, setup.rounding);
+  if (quark) return abs(result) * where(equal(result, 0), 1, sign_of(x));
   return codec.element().integer ? result : with_sign_of(x, result);
 }
 

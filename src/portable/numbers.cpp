@@ -55,6 +55,11 @@ Term sign_of(const Term& x) {
   return where(less(x + body.real(1) / x, 0), -1, body.real(1));
 }
 Term with_sign_of(const Term& x, const Term& result) { return abs(result) * sign_of(x); }
+Term with_sign_of_quark(const Term& x, const Term& scale, const Term& result, Rounding rounding) {
+  if (rounding != Rounding::half_even) return with_sign_of(x, result);
+  const Term sign = sign_of(x), plain = where(equal(result, 0), 1, sign);
+  return abs(result) * where(greater(abs(x), scale * 0x1p-150), plain, sign);
+}
 Term without_negative_zero(const Term& result) { return where(equal(result, 0), 0, result); }
 
 Term limited(const Term& value) {

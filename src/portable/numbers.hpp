@@ -23,6 +23,9 @@ Term rounded(const Term& t, formats::Rounding rounding);
 // a multiplication: Where may lose the sign of zero in ONNX Runtime.
 Term with_sign_of(const Term& x, const Term& result);
 Term sign_of(const Term& x);  // 1 or -1
+// The same as AMD Quark does when it rounds to multiples of a power of two: half to even, a zero is negative
+// only if x / scale is a negative zero in float32.
+Term with_sign_of_quark(const Term& x, const Term& scale, const Term& result, formats::Rounding rounding);
 // Turns -0 into 0.
 Term without_negative_zero(const Term& result);
 // Saturates to the float32 range. NaN stays.

@@ -7,6 +7,7 @@
 #include "portable/codes.hpp"
 #include "portable/fit.hpp"
 #include "portable/numbers.hpp"
+#include "portable/sub_blocks.hpp"
 #include "portable/table.hpp"
 
 namespace anybit::portable {
@@ -14,45 +15,16 @@ namespace {
 
 using formats::SharedMicroCodec;
 
-constexpr std::int64_t kPlace = 3;  // axis of [a, groups, b, size]
-
-// Reshapes [a, groups, b, size] to [2, a, groups, b, pairs], padded if the size is odd, and back. The pair is
-// the first axis because runtimes are slow with short last axes.
-class Pairs {
- public:
-  explicit Pairs(const Term& placed) : dims_(shape(placed)), size_(slice(dims_, kPlace, kPlace + 1)) {
-    FunctionBody& body = placed.body();
-    missing_ = body.op("Mod", {size_, body.integers({2})});
-    count_ = (size_ + *missing_) / body.integers({2});
-  }
-  const Term& count() const { return *count_; }  // per group
-  Term split(const Term& placed, const Term& padding) const {
-    const Term even = pad(placed, kPlace, *missing_, padding);
-    const Term pairs = reshape(even, concat({others(), *count_, even.body().integers({2})}));
-    return transpose(pairs, {4, 0, 1, 2, 3});
-  }
-  Term join(const Term& halves) const {
-    const Term pairs = transpose(halves, {1, 2, 3, 4, 0});
-    const Term even = reshape(pairs, concat({others(), size_ + *missing_}));
-    return slice(even, kPlace, even.body().integers({0}), size_);
-  }
-  Term others() const { return slice(dims_, 0, kPlace); }  // the dimensions a, groups, b
-
- private:
-  Term dims_, size_;
-  std::optional<Term> missing_, count_;
-};
-
 Result<Term> quantize(const Setup& setup, const Groups& groups, const Term& x) {
   const int bits = dynamic_cast<const SharedMicroCodec&>(setup.codec).magnitude_bits();
   const Term placed = groups.places(x);
-  const Pairs pairs(placed);
+  const SubBlocks pairs(placed, 2);
   const Term paired = pairs.split(placed, x.body().real(0)), numbers = finite(paired);
   const Term magnitudes = abs(numbers);
   const auto half = [&](std::int64_t i) { return gather(magnitudes, x.body().integer(i)); };
   const Term largest_of_pair = max(half(0), half(1));
   // ReduceMax of an empty group is not 0.
-  const Term largest = max(reduce("ReduceMax", largest_of_pair, {kPlace}), 0);
+  const Term largest = max(reduce("ReduceMax", largest_of_pair, {SubBlocks::kPlace}), 0);
   const Term power = clip(fitting_power(largest, bits, SharedMicroCodec::kLowestExponent - 2),
                           std::ldexp(1, SharedMicroCodec::kLowestExponent),
                           std::ldexp(1, SharedMicroCodec::kHighestExponent));
@@ -63,7 +35,7 @@ Result<Term> quantize(const Setup& setup, const Groups& groups, const Term& x) {
 }
 
 // 1 or ½ per pair, from bits packed into bytes along the last axis: [a, groups, b, pairs].
-Term factors_of(const Term& field, const Pairs& pairs) {
+Term factors_of(const Term& field, const SubBlocks& pairs) {
   FunctionBody& body = field.body();
   const Term bits = unpack(field, 1, slice(shape(field), -1, FunctionBody::kEnd) * body.integers({8}));
   // Drops the padding bits of each row.
@@ -75,7 +47,7 @@ Term factors_of(const Term& field, const Pairs& pairs) {
 Term decode(const Setup& setup, const Groups& groups, const Term& codes, std::span<const Term> fields) {
   const int bits = dynamic_cast<const SharedMicroCodec&>(setup.codec).magnitude_bits();
   const Term placed = groups.places(signed_magnitudes(codes, 1 + bits));
-  const Pairs pairs(placed);
+  const SubBlocks pairs(placed, 2);
   std::vector<float> steps;
   for (int e = SharedMicroCodec::kLowestExponent; e <= SharedMicroCodec::kHighestExponent; ++e)
     steps.push_back(formats::power_of_two(e - bits));

@@ -11,6 +11,7 @@
 #include "ops/array.hpp"
 #include "ops/convert.hpp"
 #include "ops/node_attributes.hpp"
+#include "ops/quantized/fix_neuron.hpp"
 #include "ops/quantized/packed_tensor.hpp"
 #include "ops/raise.hpp"
 #include "quantize/implied_clamps.hpp"
@@ -124,8 +125,12 @@ class TakingBack {
   }
 
   bool is_rounding(const Node& node) {
-    if (!graph::is(node, "QuantizeDequantize", graph::kAnybit) || !is_complete(node, 1)) return false;
-    if (view_.index().is_output(node.outputs[0])) return false;
+    const bool rounds = graph::is(node, "QuantizeDequantize", graph::kAnybit) || ops::is_fix_neuron(node);
+    if (!rounds || !is_complete(node, 1)) return false;
+    if (view_.index().is_output(node.outputs[0])) {  // which keeps its name
+      nodes_.push_back(graph::make_node("Identity", {node.inputs[0]}, {node.outputs[0]}));
+      return true;
+    }
     instead_.add(node.outputs[0], node.inputs[0]);
     return true;
   }

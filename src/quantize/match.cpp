@@ -321,7 +321,7 @@ Result<std::vector<std::string>> Matcher::unused() const {
                       fmt::format("no tensor '{}' is quantized with static parameters", shown(rule.pattern)),
                       meant.empty() ? "a report of `anybit quantize --json` lists those that are" : meant);
     }
-    if (rule.kind == Rule::Kind::type)
+    if (rule.kind == Rule::Kind::type && !rule.optional)
       lines.push_back(fmt::format("type '{}' is not in this model", shown(rule.pattern)));
   }
   return lines;

@@ -16,6 +16,7 @@
 #include "lower/qoperator.hpp"
 #include "lower/rows.hpp"
 #include "lower/standard.hpp"
+#include "ops/quantized/fix_neuron.hpp"
 #include "ops/table.hpp"
 #include "passes/prepare.hpp"
 #include "passes/raise_opset.hpp"
@@ -26,6 +27,7 @@
 #include "quantize/dequantize.hpp"
 #include "quantize/opsets.hpp"
 #include "quantize/plan.hpp"
+#include "quantize/quark.hpp"
 #include "quantize/remark_on_speed.hpp"
 #include "refine/table.hpp"
 
@@ -63,7 +65,7 @@ bool is_quantized(const Model& model) {
   each_node(*model.graph, [&](const Node& node) {
     const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
     found |= descriptor && !descriptor->quantized.empty();
-    found |= node.domain.str() == graph::kAnybit;
+    found |= node.domain.str() == graph::kAnybit || ops::is_fix_neuron(node);
   });
   return found;
 }
@@ -182,6 +184,7 @@ class Quantizer {
     const Model given = keeps ? *model_ : Model();
     if (keeps) portable::to_operators(*model_);  // converted back when it is written
     if (keeps && has_strange_functions(*model_)) return as_given(given);
+    if (!settings_.quark.empty()) return for_quark(keeps);
     TRY(prepare());
     Annotation annotation = TRY(annotate());
     if (keeps && !anything(annotation.graph)) return as_given(given);
@@ -222,6 +225,16 @@ class Quantizer {
     report_.remarks.emplace_back("the model is quantized already: it is left as it is (--requantize)");
     report_.opset_after = report_.opset_before;
     return {model, std::move(report_)};
+  }
+
+  Result<Outcomes> for_quark(bool is_quantized) {
+    if (is_quantized)
+      return invalid_argument("the model is quantized already", "--requantize, or the float model");
+    TRY(prepare());
+    TRY(quantize_for_quark(*model_, recipe_, settings_.quark, settings_.executor.limits, report_));
+    if (next_) report_.remarks.emplace_back("block formats need no calibration: the samples are not used");
+    report_.quantize_seconds = watch_.lap();
+    return Outcomes{*model_, std::move(report_)};
   }
 
   Result<void> prepare() {

@@ -19,6 +19,7 @@ struct Settings {
   bool requantize = false;
   bool histograms = false;
   bool qoperator = false;  // integer operators instead of Q/DQ pairs
+  std::string quark = {};  // the domain of AMD Quark's operators, which are written; empty: not these
   lower::Functions::Mode functions = lower::Functions::Mode::carried;  // for formats that ONNX lacks
   Target target;
   calibrate::GatherOptions gather;

@@ -19,6 +19,7 @@ struct Rule {
   std::string place;       // for messages: "mine.yaml: line 4", "recipe 'int8'"
   bool every = false;      // global: for all operators that can be quantized, not only linear operators
   std::string words = {};  // tensor: input of parse_spec(), applied to the spec of the other rules
+  bool optional = false;   // type: no remark if the model has no such operator
 };
 
 struct Recipe {

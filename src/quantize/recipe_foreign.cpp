@@ -1,6 +1,7 @@
 #include "quantize/recipe_foreign.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
@@ -159,51 +160,122 @@ bool is_quark(const YAML::Node& root) {
          (root["element_dtype"] || root["bfp_method"] || root["MXAttributes"] || root["BFPAttributes"]);
 }
 
-Result<std::vector<Rule>> read_quark(const YAML::Node& root) {
-  for (const char* inner : {"MXAttributes", "BFPAttributes"}) {
-    if (root[inner]) return read_quark(root[inner]);
-  }
-  static constexpr std::string_view kKeys[] = {"element_dtype", "axis",       "block_size",
-                                               "rounding_mode", "bfp_method", "bit_width"};
-  std::string format = "bfp16", words;
+namespace {
+
+// A dictionary of Quark with its defaults; values are those of the operators' attributes.
+struct QuarkAttributes {
+  std::map<std::string, std::string> given;
+  const std::string& operator[](const char* name) const { return given.at(name); }
+};
+
+const std::map<std::string, std::string>& mx_defaults() {
+  static const std::map<std::string, std::string> all{
+      {"element_dtype", "int8"}, {"axis", "1"}, {"block_size", "32"}, {"rounding_mode", "0"}};
+  return all;
+}
+
+const std::map<std::string, std::string>& bfp_defaults() {
+  static const std::map<std::string, std::string> all{{"bfp_method", "to_bfp"},
+                                                      {"axis", "1"},
+                                                      {"bit_width", "16"},
+                                                      {"block_size", "8"},
+                                                      {"rounding_mode", "0"},
+                                                      {"sub_block_size", "2"},
+                                                      {"sub_block_shift_bits", "1"},
+                                                      {"convert_to_bfloat_before_bfp", "0"},
+                                                      {"use_compiler_version_cpu_kernel", "0"}};
+  return all;
+}
+
+Result<QuarkAttributes> quark_attributes(const YAML::Node& root,
+                                         const std::map<std::string, std::string>& defaults) {
+  if (!root.IsMap()) return at(root, invalid_argument("attributes are a map", "{'element_dtype': 'int8'}"));
+  QuarkAttributes all{defaults};
   for (const auto& pair : root) {
     const std::string key = TRY(word(pair.first, "a key"));
-    const std::string value = TRY(word(pair.second, key));
-    if (key == "element_dtype") {
-      format = "mx" + value;
-    } else if (key == "axis" || key == "block_size") {
-      words += fmt::format(" {}={}", key, value);
-    } else if (key == "rounding_mode" && root["element_dtype"]) {
-      words += " rounding_mode=" + value;
-    } else if (key == "rounding_mode") {
-      static constexpr std::string_view kNames[] = {"half_away", "half_up", "half_even"};
-      if (value.size() != 1 || value[0] < '0' || value[0] > '2')
-        return at(pair.second, invalid_argument(fmt::format("rounding_mode {}", shown(value)), "0, 1 or 2"));
-      words += fmt::format(" rounding={}", kNames[value[0] - '0']);
-    } else if (key == "bfp_method") {
-      if (value != "to_bfp")
-        return at(pair.second,
-                  error_at(Code::unsupported, {}, fmt::format("bfp_method '{}'", shown(value)), "to_bfp"));
-    } else if (key == "bit_width") {
-      if (value != "16")
-        return at(pair.second,
-                  error_at(Code::unsupported, {}, fmt::format("bit_width {}", shown(value)), "16"));
-    } else {
+    const auto found = all.given.find(key);
+    if (found == all.given.end()) {
+      std::vector<std::string_view> known;
+      for (const auto& [name, value] : defaults) known.push_back(name);
       return at(pair.first,
-                invalid_argument(fmt::format("unknown key '{}'", shown(key)), did_you_mean(key, kKeys)));
+                invalid_argument(fmt::format("unknown key '{}'", shown(key)), did_you_mean(key, known)));
     }
+    found->second = TRY(word(pair.second, key));
   }
-  const auto read = [&](std::string_view more) -> Result<Spec> {
-    auto spec = parse_spec(format + words + std::string(more));
-    if (!spec.ok()) return at(root, std::move(spec).error());
+  return all;
+}
+
+// The words of a format, and those that make it storable as a weight.
+struct QuarkFormat {
+  std::string activation, weight;
+};
+
+Result<QuarkFormat> mx_format(const QuarkAttributes& all) {
+  const std::string words =
+      fmt::format("mx{} profile=quark rounding_mode={}", all["element_dtype"], all["rounding_mode"]);
+  // Stored weights contain neither Inf nor scales outside of E8M0, so that part of the profile has no effect.
+  return QuarkFormat{words, words + " nonfinite=block scale_overflow=clamp"};
+}
+
+Result<QuarkFormat> bfp_format(const QuarkAttributes& all, const YAML::Node& place) {
+  static constexpr std::string_view kRoundings[] = {"half_away", "half_up", "half_even"};
+  static constexpr std::string_view kBits[] = {"10", "11", "12", "13", "14", "15", "16", "17",
+                                               "18", "19", "20", "21", "22", "23", "24"};
+  const auto fail = [&](const char* key, std::string hint) {
+    return at(place, invalid_argument(fmt::format("{} {}", key, shown(all[key])), std::move(hint)));
+  };
+  const std::string& mode = all["rounding_mode"];
+  if (mode.size() != 1 || mode[0] < '0' || mode[0] > '2') return fail("rounding_mode", "0, 1 or 2");
+  const auto* bits = std::ranges::find(kBits, all["bit_width"]);
+  if (bits == std::end(kBits)) return fail("bit_width", "10 to 24");
+  if (all["convert_to_bfloat_before_bfp"] != "0")
+    return at(place, error_at(Code::unsupported, {}, "convert_to_bfloat_before_bfp in a recipe", "0"));
+  const std::string tail = fmt::format(" rounding={}", kRoundings[mode[0] - '0']);
+  const auto width = 2 + (bits - kBits);
+  const std::string& method = all["bfp_method"];
+  if (method == "to_bfp_prime") {
+    const std::string words = fmt::format("bfp_prime width={} sub_block_size={} sub_block_shift_bits={}{}",
+                                          width, all["sub_block_size"], all["sub_block_shift_bits"], tail);
+    return QuarkFormat{words, words};
+  }
+  if (method != "to_bfp") return fail("bfp_method", "to_bfp or to_bfp_prime");
+  const bool compiler = all["use_compiler_version_cpu_kernel"] != "0";
+  const std::string words = width == 8 ? "bfp16" : fmt::format("block_fp width={}", width);
+  // The lowest value of the compiler's rule has no code: a stored weight has the rule that fits both signs.
+  return compiler ? QuarkFormat{words + " profile=quark_compiler" + tail, words + tail}
+                  : QuarkFormat{words + " profile=quark" + tail,
+                                words + " profile=quark nonfinite=saturate" + tail};
+}
+
+}  // namespace
+
+// Blocks lie along the sum of matrix products, whatever the axis says, as Quark places them.
+Result<std::vector<Rule>> read_quark(const YAML::Node& root) {
+  const bool named_mx = root["MXAttributes"].IsDefined(),
+             named = named_mx || root["BFPAttributes"].IsDefined();
+  const YAML::Node inner = named_mx ? root["MXAttributes"] : named ? root["BFPAttributes"] : root;
+  const bool is_mx = named_mx || (!named && root["element_dtype"].IsDefined());
+  const QuarkAttributes all = TRY(quark_attributes(inner, is_mx ? mx_defaults() : bfp_defaults()));
+  const QuarkFormat format = TRY(is_mx ? mx_format(all) : bfp_format(all, inner));
+  const auto read = [&](const std::string& words, bool has_axis) -> Result<Spec> {
+    auto spec = parse_spec(words + fmt::format(" block_size={}", all["block_size"]) +
+                           (has_axis ? fmt::format(" axis={}", all["axis"]) : std::string()));
+    if (!spec.ok()) return at(inner, std::move(spec).error());
     return spec;
   };
-  const bool is_mx = format != "bfp16";
-  Rule rule{Rule::Kind::global, {}, {}, line_of(root)};
-  rule.scheme.data_in = TRY(read(is_mx ? " profile=quark" : ""));
-  // Stored weights contain neither Inf nor scales outside of E8M0, so that part of the profile has no effect.
-  rule.scheme.weight = TRY(read(is_mx ? " profile=quark nonfinite=block scale_overflow=clamp" : ""));
-  return std::vector<Rule>{std::move(rule)};
+  std::vector<Rule> rules;
+  const auto add = [&](Rule::Kind kind, const char* pattern, bool has_axis) -> Result<void> {
+    Rule rule{kind, pattern, {}, line_of(inner)};
+    rule.optional = kind != Rule::Kind::global;
+    rule.scheme.data_in = TRY(read(format.activation, has_axis));
+    rule.scheme.weight = TRY(read(format.weight, has_axis));
+    rules.push_back(std::move(rule));
+    return {};
+  };
+  TRY(add(Rule::Kind::global, "", true));
+  TRY(add(Rule::Kind::type, "MatMul", false));
+  TRY(add(Rule::Kind::type, "Gemm", false));
+  return rules;
 }
 
 namespace {

@@ -27,7 +27,12 @@ def all_uses(name):
 def packable_uses(name):
     """Infinities that are passed through, and scales that are not clamped, cannot be encoded."""
     only_decoded = [use for use in ONLY_DECODED if use.split()[0] == name]
-    return [use for use in all_uses(name) if "quark" not in use and "nonfinite=element" not in use] + only_decoded
+    return [use for use in all_uses(name) if is_packable(use)] + only_decoded
+
+
+def is_packable(use):
+    kept_apart = "profile=quark" in use and "nonfinite=saturate" not in use
+    return not kept_apart and "nonfinite=element" not in use and "fit_positive" not in use
 
 
 def check(use, x, given, expected):
@@ -103,7 +108,7 @@ def test_anybit_decodes_by_a_modified_function_as_written(name, rng):
 
 
 # One of each family suffices where only shapes matter.
-OF_FAMILIES = ["int4 granularity=channel axis=0", "uint3", "fp8_e4m3", "mxfp4_e2m1 block_size=4", "mxint8 axis=0", "nvfp4", "mx9 axis=0",
+OF_FAMILIES = ["int4 granularity=channel axis=0", "uint3", "fp8_e4m3", "mxfp4_e2m1 block_size=4", "mxint8 axis=0", "nvfp4", "mx9 axis=0", "bfp_prime axis=0",
                "mx6 granularity=channel axis=0", "mx4 granularity=tensor", "binary scale=mean",
                "ternary scale=mean granularity=channel axis=0", "block_log axis=0 block_size=3", "log", "binary_residual gammas=1,0.5"]
 

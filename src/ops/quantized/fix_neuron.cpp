@@ -6,15 +6,16 @@
 #include <algorithm>
 #include <bit>
 
+#include "graph/node.hpp"
 #include "kernels/elementwise/float16.hpp"
 #include "ops/check.hpp"
+#include "ops/node_attributes.hpp"
 #include "ops/quantized/packed_tensor.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
 namespace {
 
-constexpr std::string_view kOld = "com.vai.quantize", kNew = "com.amd.quark";
 constexpr std::string_view kRoundings[] = {"half_away", "half_up", "half_even"};
 constexpr std::int64_t kCompilerBits = 16;
 
@@ -47,7 +48,8 @@ Result<std::string> bfp_format(const Attributes& node, std::int64_t bits) {
   const bool compiler = node.integer("use_compiler_version_cpu_kernel", 0) != 0;
   if (compiler && bits != kCompilerBits)
     return wrong(fmt::format("use_compiler_version_cpu_kernel with bit_width {}", bits), "bit_width 16");
-  return fmt::format("block_fp width={} profile={}", bits - 8, compiler ? "quark_compiler" : "quark");
+  const std::string format = bits == 16 ? "bfp16" : fmt::format("block_fp width={}", bits - 8);
+  return fmt::format("{} profile={}", format, compiler ? "quark_compiler" : "quark");
 }
 
 Result<std::string> bfp_prime_format(const Attributes& node, std::int64_t bits, std::int64_t block_size) {
@@ -79,10 +81,10 @@ struct Named {
   std::string_view op, domain;
   Result<FixNeuron> (*read)(const Attributes& node);
 };
-constexpr Named kOps[] = {{"MXFixNeuron", kOld, mx},
-                          {"BFPFixNeuron", kOld, bfp},
-                          {"MXQuantizeDequantize", kNew, mx},
-                          {"BFPQuantizeDequantize", kNew, bfp}};
+constexpr Named kOps[] = {{"MXFixNeuron", kVitis, mx},
+                          {"BFPFixNeuron", kVitis, bfp},
+                          {"MXQuantizeDequantize", kQuark, mx},
+                          {"BFPQuantizeDequantize", kQuark, bfp}};
 
 const Named* find(const graph::Node& node) {
   const auto* found = std::ranges::find_if(
@@ -165,6 +167,11 @@ constexpr Descriptor descriptor(const Named& one) {
 bool is_fix_neuron(const graph::Node& node) { return find(node) != nullptr; }
 
 Result<FixNeuron> fix_neuron_of(const Attributes& node) { return find(node.node)->read(node); }
+
+Result<formats::Use> format_of(const graph::Node& node) {
+  if (!is_fix_neuron(node)) return formats::read_use(graph::text(node, "format", ""));
+  return TRY(fix_neuron_of(NodeAttributes(node))).use;
+}
 
 formats::Use FixNeuron::use_for(std::size_t rank) const {
   formats::Use made = use;

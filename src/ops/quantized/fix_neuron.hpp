@@ -18,4 +18,12 @@ struct FixNeuron {
 };
 Result<FixNeuron> fix_neuron_of(const Attributes& node);
 
+// The format of a node that rounds or decodes: one of these, or one of ai.anybit with the attribute `format`.
+Result<formats::Use> format_of(const graph::Node& node);
+
+// The other way round: an operator without inputs and outputs, of kQuark or kVitis. An error for formats that
+// these operators lack.
+inline constexpr std::string_view kQuark = "com.amd.quark", kVitis = "com.vai.quantize";
+Result<graph::Node> make_fix_neuron(const formats::Use& use, std::int64_t axis, std::string_view domain);
+
 }  // namespace anybit::ops

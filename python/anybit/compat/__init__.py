@@ -1,0 +1,1 @@
+"""Other tools' Python interfaces, over anybit."""
