@@ -1,6 +1,5 @@
 #include "quantize/quantize.hpp"
 
-#include <chrono>
 #include <map>
 #include <optional>
 #include <unordered_set>
@@ -29,6 +28,7 @@
 #include "quantize/plan.hpp"
 #include "quantize/quark.hpp"
 #include "quantize/remark_on_speed.hpp"
+#include "quantize/stopwatch.hpp"
 #include "refine/table.hpp"
 
 namespace anybit::quantizing {
@@ -37,20 +37,6 @@ namespace {
 using graph::Graph;
 using graph::Model;
 using graph::Node;
-
-class Stopwatch {
- public:
-  // Returns the time since construction or the previous call.
-  double lap() {
-    const auto now = std::chrono::steady_clock::now();
-    const double seconds = std::chrono::duration<double>(now - last_).count();
-    last_ = now;
-    return seconds;
-  }
-
- private:
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
 
 template <class See>
 void each_node(const Graph& graph, See see) {

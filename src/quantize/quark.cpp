@@ -103,7 +103,7 @@ class Collector {
     passing_.push_back({value, spec, is_vector ? 0 : spec.use.grouping.axis.value_or(kUsualAxis)});
   }
 
-  // --- the axis: blocks lie along the sum of a product, and along the axis of Softmax ---
+  // --- blocks lie along the reduction axis of MatMul and Gemm, and along the axis of Softmax ---
 
   void align(const Node& node) {
     if (graph::is(node, "MatMul")) {

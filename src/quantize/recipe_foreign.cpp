@@ -249,7 +249,7 @@ Result<QuarkFormat> bfp_format(const QuarkAttributes& all, const YAML::Node& pla
 
 }  // namespace
 
-// Blocks lie along the sum of matrix products, whatever the axis says, as Quark places them.
+// In MatMul and Gemm blocks lie along the reduction axis, whatever the axis says, as Quark places them.
 Result<std::vector<Rule>> read_quark(const YAML::Node& root) {
   const bool named_mx = root["MXAttributes"].IsDefined(),
              named = named_mx || root["BFPAttributes"].IsDefined();

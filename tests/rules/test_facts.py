@@ -20,7 +20,7 @@ LISTS = {
     "src/runtime/fuse_qdq.cpp": "the fusion's own functions, by operator",
 }
 # Files that compare a format by its name, and why.
-NAMED = {"src/quantize/recipe_foreign.cpp": "configurations of other tools that denote this format"}
+NAMED = {}
 
 COMMENT = re.compile(r"//.*")
 OPERATOR = re.compile(r'(?:\.name = |\()"([A-Z]\w*)"')

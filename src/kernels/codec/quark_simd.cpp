@@ -64,7 +64,7 @@ void MaximaOfBlocks(const Groups& shape, const float* x, QuarkMaxima* maxima) {
 
 // Rounds quotients to integers. Ties below zero go away from zero only with half_away.
 template <formats::Rounding kRounding>
-HWY_INLINE VF Whole(VF y) {
+HWY_INLINE VF Nearest(VF y) {
   const DF d;
   if constexpr (kRounding == formats::Rounding::half_even) return hn::Round(y);
   const VF magnitude = hn::Abs(y), below = hn::Trunc(magnitude), rest = hn::Sub(magnitude, below);
@@ -82,11 +82,11 @@ class QuarkIntegerElement {
   explicit QuarkIntegerElement(const QuarkElements& e)
       : steps_(hn::Set(DF(), e.steps)), low_(hn::Set(DF(), e.low)), high_(hn::Set(DF(), e.high)) {}
   HWY_INLINE VF operator()(VF quotient) const {
-    const VF whole = hn::Min(hn::Max(Whole<kRounding>(hn::Mul(quotient, steps_)), low_), high_);
-    if constexpr (kRounding != formats::Rounding::half_even) return whole;
+    const VF integer = hn::Min(hn::Max(Nearest<kRounding>(hn::Mul(quotient, steps_)), low_), high_);
+    if constexpr (kRounding != formats::Rounding::half_even) return integer;
     // Only a quotient of -0 gives -0.
     const VF zero = hn::Zero(DF());
-    return hn::IfThenZeroElse(hn::And(hn::Eq(whole, zero), hn::Ne(quotient, zero)), whole);
+    return hn::IfThenZeroElse(hn::And(hn::Eq(integer, zero), hn::Ne(quotient, zero)), integer);
   }
 
  private:

@@ -38,6 +38,11 @@ Result<std::int64_t> rounding_mode(const Use& use, formats::Rounding rounding) {
   }
 }
 
+struct Written {
+  bool is_mx;
+  std::vector<Attribute> attributes;
+};
+
 // What both operators have.
 struct Common {
   std::int64_t axis, block_size, rounding;
@@ -50,24 +55,23 @@ std::vector<Attribute> with(const Common& common, std::vector<Attribute> own) {
   return own;
 }
 
-Result<std::vector<Attribute>> mx_attributes(const Use& use, const formats::MxCodec& codec,
-                                             const Common& common) {
+Result<Written> mx_attributes(const Use& use, const formats::MxCodec& codec, const Common& common) {
   if (codec.options().scale_rule != formats::ScaleRule::floor || codec.options().symmetric)
     return lacks(use, " with these parameters", "scale_rule floor, symmetric false");
   const std::string element = codec.element().integer ? "int8" : std::string(codec.element().format);
-  return with(common, {graph::attribute("element_dtype", element)});
+  return Written{true, with(common, {graph::attribute("element_dtype", element)})};
 }
 
-Result<std::vector<Attribute>> bfp_attributes(const Use& use, const formats::BlockFpCodec& codec,
-                                              const Common& common) {
+Result<Written> bfp_attributes(const Use& use, const formats::BlockFpCodec& codec, const Common& common) {
   const formats::BlockFpLayout& layout = codec.layout();
   const bool compiler = layout.rule == formats::BlockFpLayout::Rule::fit_positive;
   if (layout.exponent_width != kExponentBits || layout.exponent_bias != 127 || layout.width < 2 ||
       (compiler && layout.width != 8))
     return lacks(use, " with these parameters", "exponent_width 8");
-  return with(common, {graph::attribute("bfp_method", std::string("to_bfp")),
-                       graph::attribute("bit_width", layout.width + kExponentBits),
-                       graph::attribute("use_compiler_version_cpu_kernel", std::int64_t{compiler})});
+  return Written{false,
+                 with(common, {graph::attribute("bfp_method", std::string("to_bfp")),
+                               graph::attribute("bit_width", layout.width + kExponentBits),
+                               graph::attribute("use_compiler_version_cpu_kernel", std::int64_t{compiler})})};
 }
 
 std::vector<Attribute> prime_attributes(const formats::BfpPrimeLayout& layout, const Common& common) {
@@ -77,11 +81,6 @@ std::vector<Attribute> prime_attributes(const formats::BfpPrimeLayout& layout, c
                        graph::attribute("sub_block_shift_bits", std::int64_t{layout.shift_bits})});
 }
 
-struct Written {
-  bool is_mx;
-  std::vector<Attribute> attributes;
-};
-
 Result<Written> attributes_of(const Use& use, std::int64_t axis) {
   const formats::Descriptor& format = *TRY(formats::find(use.format));
   const formats::Values values = TRY(formats::complete(format, use.parameters));
@@ -89,12 +88,12 @@ Result<Written> attributes_of(const Use& use, std::int64_t axis) {
   if (use.grouping.granularity.value_or(format.granularity) != formats::Granularity::block ||
       !use.grouping.block.empty())
     return lacks(use, " in this granularity", "blocks along an axis");
-  const Common common{axis, use.grouping.block_size.value_or(format.block_size),
-                      TRY(rounding_mode(use, codec->rounding(use.rounding)))};
+  const std::int64_t rounding = TRY(rounding_mode(use, codec->rounding(use.rounding)));
+  const Common common{axis, use.grouping.block_size.value_or(format.block_size), rounding};
   if (const auto* mx = dynamic_cast<const formats::MxCodec*>(codec.get()))
-    return Written{true, TRY(mx_attributes(use, *mx, common))};
+    return mx_attributes(use, *mx, common);
   if (const auto* bfp = dynamic_cast<const formats::BlockFpCodec*>(codec.get()))
-    return Written{false, TRY(bfp_attributes(use, *bfp, common))};
+    return bfp_attributes(use, *bfp, common);
   if (const auto* prime = dynamic_cast<const formats::BfpPrimeCodec*>(codec.get()))
     return Written{false, prime_attributes(prime->layout(), common)};
   if (dynamic_cast<const formats::SharedMicroCodec*>(codec.get()) != nullptr)
