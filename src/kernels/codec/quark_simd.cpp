@@ -6,6 +6,7 @@
 #define HWY_TARGET_INCLUDE "kernels/codec/quark_simd.cpp"
 #include "hwy/foreach_target.h"
 #include "kernels/codec/minifloat_element-inl.h"
+#include "kernels/codec/nearest_integer-inl.h"
 
 #ifndef ANYBIT_KERNELS_QUARK_SIMD_ONCE_
 #define ANYBIT_KERNELS_QUARK_SIMD_ONCE_
@@ -60,20 +61,6 @@ QuarkMaxima Maxima(const float* x, std::size_t n) {
 
 void MaximaOfBlocks(const Groups& shape, const float* x, QuarkMaxima* maxima) {
   for (std::size_t g = 0; g < shape.groups; ++g) maxima[g] = Maxima(x + g * shape.size, shape.size);
-}
-
-// Rounds quotients to integers. Ties below zero go away from zero only with half_away.
-template <formats::Rounding kRounding>
-HWY_INLINE VF Nearest(VF y) {
-  const DF d;
-  if constexpr (kRounding == formats::Rounding::half_even) return hn::Round(y);
-  const VF magnitude = hn::Abs(y), below = hn::Trunc(magnitude), rest = hn::Sub(magnitude, below);
-  const VF half = hn::Set(d, 0.5f);
-  auto up = hn::Ge(rest, half);
-  if constexpr (kRounding == formats::Rounding::half_up) {
-    up = hn::Or(hn::Gt(rest, half), hn::AndNot(hn::Lt(y, hn::Zero(d)), up));
-  }
-  return hn::CopySign(hn::Add(below, hn::IfThenElseZero(up, hn::Set(d, 1.0f))), y);
 }
 
 template <formats::Rounding kRounding>
@@ -141,13 +128,11 @@ HWY_INLINE std::size_t RoundQuarkBlocks(const Element& element, const QuarkEleme
 
 std::size_t RoundQuark(const QuarkElements& e, const Groups& shape, std::size_t g, const float* x,
                        const std::uint32_t* words, float* out) {
-  using formats::Rounding;
   const auto with = [&](const auto& element)
                         HWY_ATTR { return RoundQuarkBlocks(element, e, shape, g, x, words, out); };
   if (!e.integer) return with(QuarkFloatElement(e));
-  if (e.rounding == Rounding::half_away) return with(QuarkIntegerElement<Rounding::half_away>(e));
-  if (e.rounding == Rounding::half_up) return with(QuarkIntegerElement<Rounding::half_up>(e));
-  return with(QuarkIntegerElement<Rounding::half_even>(e));
+  return WithNearest(e.rounding,
+                     [&](auto rounding) HWY_ATTR { return with(QuarkIntegerElement<rounding.value>(e)); });
 }
 
 }  // namespace HWY_NAMESPACE
@@ -270,9 +255,7 @@ std::unique_ptr<const GroupKernel> kernel_of(const std::shared_ptr<const formats
 
 std::unique_ptr<const GroupKernel> quark_kernel(const std::shared_ptr<const formats::Codec>& codec,
                                                 Rounding rounding) {
-  const bool nearest =
-      rounding == Rounding::half_even || rounding == Rounding::half_away || rounding == Rounding::half_up;
-  if (!nearest) return nullptr;
+  if (!is_to_nearest(rounding)) return nullptr;
   auto mx = kernel_of<formats::MxCodec>(codec, rounding);
   return mx ? std::move(mx) : kernel_of<formats::BlockFpCodec>(codec, rounding);
 }

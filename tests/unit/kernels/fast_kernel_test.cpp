@@ -148,6 +148,10 @@ std::vector<Case> cases() {
   std::vector<Case> all;
   for (const formats::Descriptor* one : formats::table()) {
     all.push_back({std::string(one->name), {}});
+    if (one->granularity == formats::Granularity::block) {
+      all.push_back({std::string(one->name), {}, formats::Rounding::half_away});
+      all.push_back({std::string(one->name), {}, formats::Rounding::half_up});
+    }
     for (const formats::Parameter& parameter : one->parameters) {
       if (const auto* flag = std::get_if<bool>(&parameter.preset)) {
         all.push_back({std::string(one->name), {{std::string(parameter.name), !*flag}}});
