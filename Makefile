@@ -13,7 +13,7 @@ PYTEST = ANYBIT_BUILD=$(1) .venv/bin/python -m pytest -q
 define build_release
 @scripts/setup build
 @test -e build/release/build.ninja || cmake --preset release
-@cmake --build --preset release -j $(JOBS) --target anybit anybit_cli plugins
+@cmake --build --preset release -j $(JOBS) --target anybit anybit_cli plugins anybit_ort
 endef
 
 help:  ## Show this list
@@ -91,6 +91,13 @@ test-quark:  ## Compare AMD Quark's operators, and files written for it, with it
 	@cmake --build --preset release -j $(JOBS) --target executor_library anybit_cli anybit_python
 	$(call PYTEST,build/release) -m quark -n $(JOBS) tests/quark
 
+test-ort:  ## Test the operators for ONNX Runtime in its oldest and newest version, against its C header and AMD Quark's library
+	@scripts/setup build test python quark oldest-onnxruntime
+	@cmake --preset release -DANYBIT_TESTS=ON -DANYBIT_PYTHON=ON
+	@cmake --build --preset release -j $(JOBS) --target executor_library portable_library anybit_cli anybit_python
+	$(call PYTEST,build/release) -m "" -n $(JOBS) tests/ort
+	ANYBIT_BUILD=build/release build/oldest-onnxruntime/bin/python -m pytest -q -p no:cacheprovider -m "" tests/ort
+
 test-exhaustive:  ## Convert every float32 number to every format of 8 bits and less (minutes)
 	@scripts/setup build test python
 	@cmake --preset release -DANYBIT_TESTS=ON
@@ -158,6 +165,12 @@ bench-packed:  ## Run GEMM with packed weights, compared with float32 and ONNX R
 	@cmake --preset release -DANYBIT_TESTS=ON
 	@cmake --build --preset release -j $(JOBS) --target executor_library
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_packed.py $(BENCH)
+
+bench-ort:  ## Run AMD Quark's operators in ONNX Runtime, by libanybit_ort.so and by Quark's own library
+	@scripts/setup build python quark
+	@cmake --preset release -DANYBIT_PYTHON=ON
+	@cmake --build --preset release -j $(JOBS) --target anybit_python
+	ANYBIT_BUILD=build/release PYTHONPATH=build/release/python .venv/bin/python bench/bench_ort.py $(BENCH)
 
 bench-codegen:  ## Run generated C, compared with the runtime on one thread
 	@scripts/setup build test python models

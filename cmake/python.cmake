@@ -20,7 +20,7 @@ set_target_properties(_anybit PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${package} BUI
 
 nanobind_add_stub(anybit_python_stub MODULE _anybit OUTPUT ${package}/_anybit.pyi PYTHON_PATH ${package}
                   DEPENDS _anybit)
-add_custom_target(anybit_python ALL DEPENDS _anybit anybit_python_stub anybit_cli plugins
+add_custom_target(anybit_python ALL DEPENDS _anybit anybit_python_stub anybit_cli plugins anybit_ort
   COMMAND ${CMAKE_COMMAND} -E copy_directory ${PROJECT_SOURCE_DIR}/python/anybit ${package})
 
 # A wheel has no symbolic links: the library is installed once, under its SONAME.
@@ -32,3 +32,4 @@ install(PROGRAMS $<TARGET_FILE:anybit> RENAME $<TARGET_SONAME_FILE_NAME:anybit> 
         COMPONENT python EXCLUDE_FROM_ALL)
 install(TARGETS anybit_cli RUNTIME DESTINATION anybit/bin COMPONENT python EXCLUDE_FROM_ALL)
 install(TARGETS ${ANYBIT_PLUGINS} LIBRARY DESTINATION anybit/lib/${plugin_dir} COMPONENT python EXCLUDE_FROM_ALL)
+install(TARGETS anybit_ort LIBRARY DESTINATION anybit/lib COMPONENT python EXCLUDE_FROM_ALL)

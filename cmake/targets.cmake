@@ -56,4 +56,5 @@ endif()
 
 include(nnfw)
 include(plugins)
+include(onnxruntime_library)
 include(install)

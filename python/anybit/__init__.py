@@ -13,6 +13,7 @@ from ._compare import Comparison, Difference, compare
 from ._config import (QuantizationConfig, get_symmetric_a16w8_quantization_config, get_symmetric_quantization_config)
 from ._formats import Encoded, Format, Packed, formats
 from ._model import Model, load
+from ._onnxruntime import get_library_path
 from ._quantizer import Preset, Quantizer, Refinement, Target, presets, quantize, refinements, targets
 from ._report import Report
 from ._session import NodeTime, Session
@@ -25,6 +26,6 @@ __all__ = [
     "InvalidArgument", "InvalidData", "InvalidModel", "InvalidState", "Io", "LimitExceeded", "Malformed", "Model",
     "NodeTime", "NotFound", "OutOfMemory", "OutputPart", "Packed", "PartVerdict", "Port", "Preset", "QuantizationConfig", "Quantizer", "Ranges",
     "Refinement", "Report", "Session", "Target", "TensorRange", "UnsafePath", "Unsupported", "Verdict", "__version__", "build_facts", "calibrate",
-    "codegen", "collectors", "compare", "formats", "generators", "get_symmetric_a16w8_quantization_config",
+    "codegen", "collectors", "compare", "formats", "generators", "get_library_path", "get_symmetric_a16w8_quantization_config",
     "get_symmetric_quantization_config", "load", "observers", "presets", "quantize", "refinements", "targets",
 ]

@@ -13,7 +13,6 @@
 #include "io/onnx/tensor_file.hpp"
 
 namespace anybit {
-namespace {
 
 using graph::ElementType;
 
@@ -29,6 +28,8 @@ Result<ops::Dims> checked_dims(std::span<const std::int64_t> dims) {
   if (!element_count(dims)) return invalid_argument("the shape is impossible");
   return ops::Dims(dims);
 }
+
+namespace {
 
 Result<ops::Datum> tensor_datum(const Value& value) {
   const ElementType type = TRY(element_type(value.tensor.type));

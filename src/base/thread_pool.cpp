@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/host_threads.hpp"
 #include "base/reproducible.hpp"
 
 namespace anybit {
@@ -68,6 +69,42 @@ void on_this_thread(std::int64_t count, std::int64_t chunk, std::int64_t chunks,
 
 // Counts forks, in the child process, which has none of its parent's threads.
 std::atomic<std::uint64_t> forks = 0;
+
+thread_local const HostThreads* host_threads = nullptr;
+
+// A job on the threads of a host. Its tasks take the chunks in order, whatever their own index is.
+struct HostJob {
+  const std::int64_t count, chunk, chunks;
+  const ChunkBody& body;
+  const bool reproducible;  // mode of the caller
+  std::atomic<std::int64_t> next = 0;
+  std::mutex mutex = {};
+  std::exception_ptr error = nullptr;  // the first
+
+  bool do_next() noexcept {
+    const std::int64_t i = next.fetch_add(1);
+    if (i >= chunks) return false;
+    const ReproducibleScope as_caller(reproducible);
+    inside_body = true;
+    try {
+      do_chunk(i, count, chunk, body);
+    } catch (...) {
+      next = chunks;
+      const std::lock_guard lock(mutex);
+      if (error == nullptr) error = std::current_exception();
+    }
+    inside_body = false;
+    return true;
+  }
+};
+
+void on_host_threads(HostJob& job) {
+  const auto task = [](void* data, std::size_t) { static_cast<HostJob*>(data)->do_next(); };
+  host_threads->run(host_threads->host, static_cast<std::size_t>(job.chunks), task, &job);
+  while (job.do_next()) {  // those that the host left out
+  }
+  if (job.error != nullptr) std::rethrow_exception(job.error);
+}
 
 // The worker threads and their shared state.
 struct Crew {
@@ -214,6 +251,12 @@ Crew& crew_here() {
 
 }  // namespace
 
+HostThreadsScope::HostThreadsScope(const HostThreads& threads) noexcept : before_(host_threads) {
+  host_threads = &threads;
+}
+
+HostThreadsScope::~HostThreadsScope() { host_threads = before_; }
+
 // One ThreadPool's share of the crew.
 struct ThreadPool::State {
   explicit State(int count) : threads(count) {
@@ -263,7 +306,12 @@ void ThreadPool::run(std::int64_t count, std::int64_t chunk, const ChunkBody& bo
   if (count <= 0) return;
   chunk = std::clamp<std::int64_t>(chunk, 1, count);
   const std::int64_t chunks = count / chunk + (count % chunk != 0);
-  if (inside_body || chunks == 1 || state_->threads == 1) return on_this_thread(count, chunk, chunks, body);
+  if (inside_body || chunks == 1) return on_this_thread(count, chunk, chunks, body);
+  if (host_threads != nullptr) {
+    HostJob job{count, chunk, chunks, body, reproducible()};
+    return on_host_threads(job);
+  }
+  if (state_->threads == 1) return on_this_thread(count, chunk, chunks, body);
   Crew& here = crew_here();
   if (here.size == 0) return on_this_thread(count, chunk, chunks, body);
   Job job{.count = count,

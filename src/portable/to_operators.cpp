@@ -4,6 +4,7 @@
 
 #include "graph/index.hpp"
 #include "graph/node.hpp"
+#include "portable/packed_matmul.hpp"
 
 namespace anybit::portable {
 namespace {
@@ -47,6 +48,7 @@ void take_compute_hint(const graph::Node& from, graph::Node& to) {
 }
 
 std::int64_t to_operators(graph::Model& model) {
+  split_packed_matmuls(model);
   Meanings meanings;
   std::erase_if(model.functions, [&](const graph::Function& function) {
     if (function.domain != graph::kAnybit) return false;

@@ -15,7 +15,7 @@ graph::Property compute_hint(const std::string& compute);
 void take_compute_hint(const graph::Node& from, graph::Node& to);
 
 // Replaces all calls in the model and its subgraphs and removes the functions. Modified functions stay, with
-// their calls. Returns the number of replaced calls.
+// their calls. Splits joined nodes (packed_matmul.hpp). Returns the number of replaced calls.
 std::int64_t to_operators(graph::Model& model);
 
 }  // namespace anybit::portable

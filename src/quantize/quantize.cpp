@@ -21,6 +21,7 @@
 #include "passes/prepare.hpp"
 #include "passes/raise_opset.hpp"
 #include "passes/remove_unused.hpp"
+#include "portable/packed_matmul.hpp"
 #include "portable/to_operators.hpp"
 #include "quantize/annotation.hpp"
 #include "quantize/choose.hpp"
@@ -455,6 +456,7 @@ class Quantizer {
     TRY(lower::to_qdq(*model.graph, plan, names, functions, settings_.executor.limits));
     if (qoperator) lower::to_qoperator(*model.graph, model.opset().value_or(1));
     TRY(lower::prevent_gemm_fusion(model, settings_.executor.limits));
+    if (settings_.functions == lower::Functions::Mode::left_out) portable::join_packed_matmuls(model);
     passes::remove_unused(model);
     import_domains(model);
     model.ir_version = std::max(model.ir_version.value_or(0), ir_for(model.opset().value_or(1)));

@@ -14,14 +14,14 @@
 namespace anybit::runtime {
 namespace {
 
-constexpr std::int64_t kLargeWeight = std::int64_t{1} << 20;  // elements; 4 MB in float32
-
 // The Decode whose weight is better kept packed; -1 if there is none.
 int packed_weight(const Program& program, const Edit& edit, const Step& linear) {
   const int index = decode_of_matmul(program, edit, linear);
   if (index < 0) return -1;
   const auto codec = packed_matrix(program.steps[static_cast<std::size_t>(index)]);
-  return codec && codec->count() >= kLargeWeight && kernels::packs(*codec, transposed(linear)) ? index : -1;
+  return codec && codec->count() >= kernels::kLargeWeight && kernels::packs(*codec, transposed(linear))
+             ? index
+             : -1;
 }
 
 constexpr ops::ElementType kPacked[] = {ops::ElementType::int4,       ops::ElementType::uint4,
@@ -37,7 +37,7 @@ int blocked_weight(const Program& program, const Edit& edit, const Step& linear)
   const ops::Array& stored = *edit.constant(step.inputs[graph::QdqInputs::value]);
   const Parameters read = parameters_of(program, step, step.descriptor->quantized.front());
   const std::int64_t depth = transposed(linear) ? 1 : 0;
-  const bool fits = stored.rank() == 2 && stored.count() >= kLargeWeight &&
+  const bool fits = stored.rank() == 2 && stored.count() >= kernels::kLargeWeight &&
                     std::ranges::find(kPacked, stored.type()) != std::end(kPacked) &&
                     read.scale->type() == ops::ElementType::float32 && read.scale->rank() == 2 &&
                     read.block_size >= kernels::kGroupRows && graph::axis_in(read.axis, 2) == depth &&

@@ -93,6 +93,11 @@ def test_the_library_has_a_versioned_soname(prefix):
     assert "Library soname: [libanybit.so.0]" in told and "libhwy" not in told  # libhwy would take milliseconds to load
 
 
+def test_the_operators_for_onnx_runtime_are_installed_beside_the_library(prefix):
+    program = f"import ctypes; ctypes.CDLL('{prefix / 'lib' / 'libanybit_ort.so'}').RegisterCustomOps"
+    run("python3", "-c", program, env={"PATH": "/usr/bin:/bin"})
+
+
 def test_the_manual_page_and_the_completion_of_shells_are_installed(prefix):
     for path in ("man/man1/anybit.1", "bash-completion/completions/anybit", "zsh/site-functions/_anybit"):
         assert "anybit" in (prefix / "share" / path).read_text(), path

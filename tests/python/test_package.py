@@ -78,6 +78,12 @@ def test_the_code_generators_are_in_the_wheel_and_are_found_beside_the_library(f
     assert (tmp_path / "digits.c").stat().st_size > 10_000
 
 
+def test_the_operators_for_onnx_runtime_are_in_the_wheel(alone):
+    """Loaded by their path alone, as ONNX Runtime does it; libanybit.so is beside them."""
+    program = "import anybit, ctypes; path = anybit.get_library_path(); ctypes.CDLL(path).RegisterCustomOps; print(path)"
+    assert alone("-c", program).strip().endswith("/site-packages/anybit/lib/libanybit_ort.so")
+
+
 def test_the_wheel_has_no_build_paths(wheel, build, tmp_path):
     zipfile.ZipFile(wheel).extractall(tmp_path)
     programs = [one for one in tmp_path.rglob("*") if one.is_file() and one.read_bytes()[:4] == b"\x7fELF"]

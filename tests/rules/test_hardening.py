@@ -9,11 +9,11 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def built_files(build):
-    """Program, library, generators, and the Python module if it was built."""
+    """Program, libraries, generators, and the Python module if it was built."""
     files = [build / "bin" / "anybit", (build / "lib" / "libanybit.so").resolve(),
-             *sorted((build / "lib" / "anybit" / "codegen").glob("lib*-gen.so")),
+             *sorted((build / "lib" / "anybit" / "codegen").glob("lib*-gen.so")), build / "lib" / "libanybit_ort.so",
              *sorted((build / "python" / "anybit").glob("_anybit*.so"))]
-    assert len(files) >= 4 and all(file.is_file() for file in files), files
+    assert len(files) >= 5 and all(file.is_file() for file in files), files
     return files
 
 

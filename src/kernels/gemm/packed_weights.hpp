@@ -6,6 +6,9 @@
 
 namespace anybit::kernels {
 
+// Elements from which on a packed weight pays off: 4 MB in float32, more than caches hold.
+inline constexpr std::int64_t kLargeWeight = std::int64_t{1} << 20;
+
 // A checked matrix of codes and group parameters. `transposed`: it has one row for each column of B.
 // `rounded`: the GEMM may quantize A's rows to int8 (dynamic int8 GEMM).
 struct PackedMatrix {

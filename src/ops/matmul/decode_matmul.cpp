@@ -1,6 +1,7 @@
 // DecodeMatMul of ai.anybit: fuses a MatMul or Gemm with the Decode of its weight, which stays packed.
 // Inputs: the matrix, an addend (optional), then the inputs of Decode. Attributes: those of Decode and of
-// Gemm; compute, "int8" for dynamic int8 quantization of the rows where the format holds integers.
+// Gemm; compute, "int8" for dynamic int8 quantization of the rows where the format holds integers; in files
+// also op and weight (portable/packed_matmul.hpp).
 #include "kernels/gemm/packed_weights.hpp"
 #include "ops/matmul/packed_gemm.hpp"
 #include "ops/rules.hpp"
@@ -8,7 +9,7 @@
 namespace anybit::ops {
 namespace {
 
-// The fallback, for example for weights with infinity or NaN: decoded to float32.
+// The fallback, for example for weights with infinity or NaN, and for small ones: decoded to float32.
 std::unique_ptr<const kernels::FloatRhs> decoded(const StoredWeight& weight, bool transposed,
                                                  ThreadPool& pool) {
   std::vector<float> all(static_cast<std::size_t>(weight.codec.count()));
@@ -30,8 +31,9 @@ Result<std::shared_ptr<const PackedRight>> weight_of(const Attributes& node,
   const bool transposed = node.flag("transB");
   ThreadPool pool(1);
   const bool rounded = node.text("compute", "") == "int8";
-  weight->matrix =
-      kernels::packed_weights({packed.codec, packed.codes, packed.parameters, transposed, rounded}, pool);
+  if (packed.codec.count() >= kernels::kLargeWeight)
+    weight->matrix =
+        kernels::packed_weights({packed.codec, packed.codes, packed.parameters, transposed, rounded}, pool);
   if (!weight->matrix) weight->matrix = decoded(packed, transposed, pool);
   return std::shared_ptr<const PackedRight>(std::move(weight));
 }

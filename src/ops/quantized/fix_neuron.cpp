@@ -94,6 +94,7 @@ const Named* find(const graph::Node& node) {
 
 struct PreparedFixNeuron : Prepared {
   FixNeuron neuron;
+  CodecCache codecs;
 };
 
 Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
@@ -122,16 +123,16 @@ Result<const float*> values_of(Frame& frame, bool through_bfloat16) {
   return values;
 }
 
-Result<void> quantize(Frame& frame, const FixNeuron& neuron, const float* x, float* out) {
-  const auto dims = frame.in(0).dims();
+Result<void> quantize(Frame& frame, const PreparedFixNeuron& node, const float* x, float* out) {
+  const Dims& dims = frame.in(0).dims();
   const auto count = static_cast<std::size_t>(frame.in(0).count());
   if (count == 1) {
     *out = *x;
     return {};
   }
-  const kernels::TensorCodec codec =
-      TRY(codec_for(neuron.use_for(dims.size()), std::span(dims.begin(), dims.size())));
-  codec.choose_and_quantize({x, count}, out, frame.pool());
+  auto codec = node.codecs.find(dims);
+  if (!codec) codec = node.codecs.keep(dims, TRY(codec_for(node.neuron.use_for(dims.size()), dims.span())));
+  codec->choose_and_quantize({x, count}, out, frame.pool());
   return {};
 }
 
@@ -139,13 +140,15 @@ Result<void> run(Frame& frame) {
   const Array& x = frame.in(0);
   const bool half = x.type() == ElementType::float16;
   if (!half && x.type() != ElementType::float32) return wrong_type(frame, 0);
+  PreparedFixNeuron made;
   const auto* prepared = frame.prepared<PreparedFixNeuron>();
-  const FixNeuron neuron = prepared ? prepared->neuron : TRY(fix_neuron_of(frame));
-  const float* values = TRY(values_of(frame, neuron.through_bfloat16));
+  if (!prepared) made.neuron = TRY(fix_neuron_of(frame));
+  const PreparedFixNeuron& node = prepared ? *prepared : made;
+  const float* values = TRY(values_of(frame, node.neuron.through_bfloat16));
   Array& out = *TRY(frame.out(0, x.type(), x.dims()));
-  if (!half) return quantize(frame, neuron, values, out.mutable_data<float>());
+  if (!half) return quantize(frame, node, values, out.mutable_data<float>());
   const auto rounded = TRY(frame.scratch_of<float>(x.count()));
-  TRY(quantize(frame, neuron, values, rounded.data()));
+  TRY(quantize(frame, node, values, rounded.data()));
   kernels::to_float16(rounded.data(), reinterpret_cast<std::uint16_t*>(out.mutable_bytes()), rounded.size());
   return {};
 }

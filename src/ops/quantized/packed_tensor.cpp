@@ -59,12 +59,13 @@ Result<kernels::TensorCodec> codec_for(const formats::Use& use, std::span<const 
       {.parameters = use.parameters, .grouping = use.grouping, .rounding = use.rounding});
 }
 
-Result<void> quantize_dequantize(Frame& frame, const formats::Use& use) {
+Result<void> quantize_dequantize(Frame& frame, const FormatUse& format) {
   const Array& x = frame.in(0);
   if (x.type() != ElementType::float32) return wrong_type(frame, 0);
-  const kernels::TensorCodec codec = TRY(codec_for(use, std::span(x.dims().begin(), x.dims().size())));
+  auto codec = format.codecs.find(x.dims());
+  if (!codec) codec = format.codecs.keep(x.dims(), TRY(codec_for(format.use, x.dims().span())));
   Array& out = *TRY(frame.out(0, x.type(), x.dims()));
-  codec.choose_and_quantize(x.elements<float>(), out.mutable_data<float>(), frame.pool());
+  codec->choose_and_quantize(x.elements<float>(), out.mutable_data<float>(), frame.pool());
   return {};
 }
 

@@ -5,14 +5,20 @@
 #include "graph/node.hpp"
 #include "kernels/codec/tensor_codec.hpp"
 #include "ops/frame.hpp"
+#include "ops/lru_cache.hpp"
 
 namespace anybit::ops {
 
 using graph::kAnybit;
 
+// The codecs of a node for the shapes that it has seen: to make one takes longer than to round a small
+// tensor.
+using CodecCache = LruCache<Dims, kernels::TensorCodec>;
+
 // The parsed attribute `format` of a node.
 struct FormatUse : Prepared {
   formats::Use use;
+  CodecCache codecs;
 };
 Result<std::shared_ptr<const Prepared>> prepare_use(const Setup& setup);
 Result<kernels::TensorCodec> codec_for(const formats::Use& use, std::span<const std::int64_t> dims);
@@ -23,7 +29,7 @@ Result<kernels::TensorCodec> codec_for(const Attributes& node, const FormatUse* 
 
 // Fake quantization: output 0 is input 0 rounded to the format, with scales and other group parameters chosen
 // from it.
-Result<void> quantize_dequantize(Frame& frame, const formats::Use& use);
+Result<void> quantize_dequantize(Frame& frame, const FormatUse& format);
 
 // The packed tensor of a Decode node, checked: its attributes, packed elements and group parameters.
 struct StoredWeight {

@@ -8,9 +8,10 @@ namespace anybit::ops {
 namespace {
 
 Result<void> run(Frame& frame) {
-  const auto* prepared = frame.prepared<FormatUse>();
-  return quantize_dequantize(frame,
-                             prepared ? prepared->use : TRY(formats::read_use(frame.text("format", ""))));
+  if (const auto* prepared = frame.prepared<FormatUse>()) return quantize_dequantize(frame, *prepared);
+  FormatUse format;
+  format.use = TRY(formats::read_use(frame.text("format", "")));
+  return quantize_dequantize(frame, format);
 }
 
 }  // namespace
