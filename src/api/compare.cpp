@@ -1,6 +1,7 @@
 #include "anybit/compare.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_set>
 
 #include "api/executor_options.hpp"
@@ -260,9 +261,9 @@ class Run {
       return ours.empty() ? Result<void>() : scores_.add(ours[0], nullptr);
     }
     if (!ours.empty() && ours[0].is_array()) rank_ = static_cast<std::int64_t>(ours[0].array.rank());
-    lowest_ = kExact;
+    lowest_.reset();
     for (std::size_t i = 0; i < ours.size(); ++i) TRY(add_output(i, ours[i], (*theirs)[i]));
-    worst_.add(result_.samples, lowest_, inputs);
+    if (lowest_) worst_.add(result_.samples, *lowest_, inputs);
     return ours.empty() ? Result<void>() : scores_.add(ours[0], &(*theirs)[0]);
   }
 
@@ -282,7 +283,7 @@ class Run {
       DifferenceSums sample;
       sample.add(a, b);
       outputs_[i].add(sample);
-      if (!a.empty()) lowest_ = std::min(lowest_, sqnr_of(sample));
+      if (!a.empty()) lowest_ = std::min(lowest_.value_or(kExact), sqnr_of(sample));
       if (!a.empty()) parts_[i].add(reference.array.dims(), a, b);
       return {};
     }
@@ -356,7 +357,7 @@ class Run {
   std::vector<evaluate::OutputParts> parts_;  // of each output
   std::vector<OutputPart> found_;
   WorstSamples worst_;
-  double lowest_ = kExact;            // SQNR of the outputs for the sample at hand
+  std::optional<double> lowest_;      // SQNR of the outputs for the sample at hand; empty: not comparable
   std::int64_t rank_ = 0;             // of the first output
   std::vector<std::string> reasons_;  // why samples of an output are not compared; empty if all are
   std::int64_t failed_ = 0;           // samples that the second model cannot run

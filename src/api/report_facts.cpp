@@ -56,7 +56,7 @@ class Known {
     portable::to_operators(shown);
     known.take(TRY(ops::infer(shown, {{}, {}, ModelAccess::content(model).limits})));
     for (const RunProfile::Entry& one : times) {
-      Work& work = known.work_[by_name(one.name, one.op)];
+      Work& work = known.work_[one.name];
       work.milliseconds += static_cast<double>(one.nanoseconds) * 1e-6;
       work.macs += one.macs;
     }
@@ -73,9 +73,10 @@ class Known {
     if (!facts->attributes.empty()) row["attributes"] = facts->attributes;
     if (facts->macs) row["macs"] = *facts->macs;
   }
-  // Work that a run has measured: also of nodes whose shapes are known only then.
+  // Work that a run has measured: also of nodes whose shapes are known only then. Fused nodes run as another
+  // operator, under the name of the first.
   void time(Json& row, const char* key) const {
-    const auto* work = found(work_, by_name(row["name"], row["op"]));
+    const auto* work = found(work_, row["name"]);
     if (!work) return;
     row[key] = work->milliseconds;
     if (work->macs > 0 && !row.contains("macs")) row["macs"] = work->macs;

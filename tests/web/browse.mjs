@@ -48,7 +48,7 @@ const steps = {
   },
   details: (page) => page.waitForSelector(".details").then((found) => found.evaluate((one) => ({
     op: one.querySelector("h2").innerText,
-    name: one.querySelector("header p").innerText,
+    name: one.querySelector(".own-name").innerText,
     sqnr: one.querySelector("[data-sqnr]")?.dataset.sqnr,
     plots: one.querySelectorAll(".plot canvas").length,
     text: one.innerText,
