@@ -47,9 +47,9 @@ struct Difference {
   std::int64_t skipped = 0;
 };
 
-/// A small picture: rows of pixels, each with its channels.
-struct Picture {
-  std::int64_t width = 0, height = 0, channels = 0;  ///< 1 or 3 channels; 0: no picture
+/// A thumbnail: rows of pixels, each with its channels.
+struct Thumbnail {
+  std::int64_t width = 0, height = 0, channels = 0;  ///< 1 or 3 channels; 0: no thumbnail
   std::vector<std::uint8_t> pixels;
 };
 
@@ -57,7 +57,7 @@ struct Picture {
 struct SampleError {
   std::int64_t sample = 0;  ///< its number, from 0
   double sqnr = 0;          ///< of the worst output, as in Difference
-  Picture picture;          ///< of the first input that is an image
+  Thumbnail thumbnail;      ///< of the first input that is an image
 };
 
 /// The result of compare().

@@ -29,11 +29,11 @@ Json worst_samples_json(const std::vector<SampleError>& samples) {
   Json list = Json::array();
   for (const SampleError& one : samples) {
     Json row = {{"sample", one.sample}, {"sqnr_db", one.sqnr}};
-    if (one.picture.channels > 0)
-      row["picture"] = {{"width", one.picture.width},
-                        {"height", one.picture.height},
-                        {"channels", one.picture.channels},
-                        {"pixels", base64(one.picture.pixels)}};
+    if (one.thumbnail.channels > 0)
+      row["thumbnail"] = {{"width", one.thumbnail.width},
+                          {"height", one.thumbnail.height},
+                          {"channels", one.thumbnail.channels},
+                          {"pixels", base64(one.thumbnail.pixels)}};
     list.push_back(std::move(row));
   }
   return list;

@@ -13,9 +13,9 @@ using ops::Array;
 using ops::Datum;
 
 constexpr std::size_t kKept = 8;               // samples
-constexpr std::int64_t kLongest = 64;          // pixels of a picture's longer side
+constexpr std::int64_t kLongest = 64;          // pixels of a thumbnail's longer side
 constexpr std::int64_t kSmallest = 8;          // shorter sides are no images
-constexpr std::int64_t kMostPixels = 1 << 26;  // larger images get no picture
+constexpr std::int64_t kMostPixels = 1 << 26;  // larger images get no thumbnail
 
 // An image in memory, with the distance of neighbours along each axis.
 struct Image {
@@ -30,9 +30,9 @@ struct Image {
   }
 };
 
-bool plausible(const Image& image) {
-  return (image.channels == 1 || image.channels == 3) && std::min(image.height, image.width) >= kSmallest &&
-         image.height <= kMostPixels / image.width;
+bool plausible(std::int64_t height, std::int64_t width, std::int64_t channels) {
+  return (channels == 1 || channels == 3) && std::min(height, width) >= kSmallest &&
+         height <= kMostPixels / width;
 }
 
 std::optional<Image> image_of(const Datum& datum) {
@@ -42,16 +42,17 @@ std::optional<Image> image_of(const Datum& datum) {
   if (!readable || array.layout() != ops::Layout::plain || array.rank() != 4 || array.dim(0) != 1)
     return std::nullopt;
   const std::int64_t a = array.dim(1), b = array.dim(2), c = array.dim(3);
-  if (const Image planes{&array, b, c, a, c, 1, b * c}; plausible(planes)) return planes;
-  if (const Image pixels{&array, a, b, c, b * c, c, 1}; plausible(pixels)) return pixels;
+  if (plausible(b, c, a)) return Image{&array, b, c, a, c, 1, b * c};
+  if (plausible(a, b, c)) return Image{&array, a, b, c, b * c, c, 1};
   return std::nullopt;
 }
 
-// The mean of the pixels that one pixel of the picture stands for.
-double mean_of(const Image& image, const Picture& picture, std::int64_t y, std::int64_t x, std::int64_t c) {
-  const std::int64_t top = y * image.height / picture.height, left = x * image.width / picture.width;
-  const std::int64_t bottom = std::max(top + 1, (y + 1) * image.height / picture.height);
-  const std::int64_t right = std::max(left + 1, (x + 1) * image.width / picture.width);
+// The mean of the pixels that one pixel of the thumbnail stands for.
+double mean_of(const Image& image, const Thumbnail& thumbnail, std::int64_t y, std::int64_t x,
+               std::int64_t c) {
+  const std::int64_t top = y * image.height / thumbnail.height, left = x * image.width / thumbnail.width;
+  const std::int64_t bottom = std::max(top + 1, (y + 1) * image.height / thumbnail.height);
+  const std::int64_t right = std::max(left + 1, (x + 1) * image.width / thumbnail.width);
   double sum = 0;
   for (std::int64_t i = top; i < bottom; ++i) {
     for (std::int64_t j = left; j < right; ++j) sum += image.at(i, j, c);
@@ -60,21 +61,21 @@ double mean_of(const Image& image, const Picture& picture, std::int64_t y, std::
 }
 
 // Normalization is unknown, so the darkest value becomes black and the brightest white.
-Picture shrunk(const Image& image) {
-  Picture picture;
+Thumbnail shrunk(const Image& image) {
+  Thumbnail thumbnail;
   const std::int64_t longer = std::max(image.height, image.width);
   const auto side = [&](std::int64_t length) {
     return longer <= kLongest ? length : std::max<std::int64_t>(1, length * kLongest / longer);
   };
-  picture.height = side(image.height);
-  picture.width = side(image.width);
-  picture.channels = image.channels;
+  thumbnail.height = side(image.height);
+  thumbnail.width = side(image.width);
+  thumbnail.channels = image.channels;
   std::vector<double> values;
   double low = std::numeric_limits<double>::infinity(), high = -low;
-  for (std::int64_t y = 0; y < picture.height; ++y) {
-    for (std::int64_t x = 0; x < picture.width; ++x) {
-      for (std::int64_t c = 0; c < picture.channels; ++c) {
-        const double value = values.emplace_back(mean_of(image, picture, y, x, c));
+  for (std::int64_t y = 0; y < thumbnail.height; ++y) {
+    for (std::int64_t x = 0; x < thumbnail.width; ++x) {
+      for (std::int64_t c = 0; c < thumbnail.channels; ++c) {
+        const double value = values.emplace_back(mean_of(image, thumbnail, y, x, c));
         if (!std::isfinite(value)) continue;
         low = std::min(low, value);
         high = std::max(high, value);
@@ -83,14 +84,14 @@ Picture shrunk(const Image& image) {
   }
   const double scale = high > low ? 255 / (high - low) : 0;
   for (const double value : values)
-    picture.pixels.push_back(std::isfinite(value) ? static_cast<std::uint8_t>((value - low) * scale + 0.5)
-                                                  : 0);
-  return picture;
+    thumbnail.pixels.push_back(std::isfinite(value) ? static_cast<std::uint8_t>((value - low) * scale + 0.5)
+                                                    : 0);
+  return thumbnail;
 }
 
 }  // namespace
 
-Picture picture_of(const std::map<std::string, Datum>& inputs) {
+Thumbnail thumbnail_of(const std::map<std::string, Datum>& inputs) {
   for (const auto& [name, datum] : inputs) {
     if (const auto image = image_of(datum)) return shrunk(*image);
   }
@@ -100,7 +101,7 @@ Picture picture_of(const std::map<std::string, Datum>& inputs) {
 void WorstSamples::add(std::int64_t sample, double sqnr, const std::map<std::string, Datum>& inputs) {
   const auto place = std::ranges::upper_bound(worst_, sqnr, {}, &SampleError::sqnr);
   if (worst_.size() == kKept && place == worst_.end()) return;
-  worst_.insert(place, {sample, sqnr, picture_of(inputs)});
+  worst_.insert(place, {sample, sqnr, thumbnail_of(inputs)});
   if (worst_.size() > kKept) worst_.pop_back();
 }
 

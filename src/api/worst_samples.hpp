@@ -1,4 +1,4 @@
-// The samples on which two models differ most, with small pictures of those that are images.
+// The samples on which two models differ most, with thumbnails of those that are images.
 #pragma once
 
 #include <map>
@@ -21,6 +21,6 @@ class WorstSamples {
 };
 
 // The first input that looks like one image: [1, 1 or 3, H, W] or [1, H, W, 1 or 3]. Empty if there is none.
-Picture picture_of(const std::map<std::string, ops::Datum>& inputs);
+Thumbnail thumbnail_of(const std::map<std::string, ops::Datum>& inputs);
 
 }  // namespace anybit

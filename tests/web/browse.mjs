@@ -107,6 +107,30 @@ const steps = {
     await page.mouse.up();
     return page.evaluate(() => Math.max(...globalThis.frames_seen.slice(1).map((now, i) => now - globalThis.frames_seen[i])));
   },
+  // Size and zoom of the drawing, and how many boxes and frames it has.
+  drawing: async (page) => {
+    await settled(page);
+    return page.$eval(".canvas canvas", ({ dataset }) => Object.fromEntries(Object.entries(dataset).map(([key, value]) => [key, Number(value)])));
+  },
+  frames: async (page) => { await settled(page); return page.$$eval(".canvas .frame", (all) => all.map((one) => one.textContent)); },
+  // Clicks the middle of a box of the drawing.
+  clickBox: async (page, { label, double }) => {
+    await settled(page);
+    const { x, y } = await page.$eval(".canvas canvas", (canvas, wanted) => {
+      const box = [...canvas.querySelectorAll(".box")].find((one) => one.textContent === wanted);
+      const { x, y, zoom } = canvas.dataset;
+      return { x: Number(x) + zoom * box.dataset.x, y: Number(y) + zoom * box.dataset.y };
+    }, label);
+    const canvas = page.locator(".canvas canvas");
+    await (double ? canvas.dblclick({ position: { x, y } }) : canvas.click({ position: { x, y } }));
+    await settled(page);
+    return null;
+  },
+  pixels: (page, { selector }) => page.$eval(selector, (canvas) => {
+    const { width, height, data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    return { width, height, data: [...data] };
+  }),
+  choose: async (page, { selector, value }) => { await page.selectOption(selector, value); await settled(page); return null; },
   wait: async (page, { ms }) => { await page.waitForTimeout(ms); return null; },
   screenshot: async (page, { path }) => { await page.screenshot({ path }); return path; },
 };

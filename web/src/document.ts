@@ -72,7 +72,7 @@ export interface Difference {
   largest_value: number;
 }
 
-export interface Picture {
+export interface ThumbnailData {
   width: number;
   height: number;
   channels: 1 | 3;
@@ -82,7 +82,7 @@ export interface Picture {
 export interface WorstSample {
   sample: number;
   sqnr_db: number | null;
-  picture?: Picture;
+  thumbnail?: ThumbnailData;
 }
 
 interface Right {

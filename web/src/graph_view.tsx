@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { kindsOf, type ColorMode } from "./colors";
 import type { Report } from "./data";
+import { GraphContents } from "./graph_contents";
 import { GraphToolbar } from "./graph_toolbar";
 import { layoutOf, type Placed } from "./layout";
 import { Painter, type Highlight } from "./painter";
@@ -66,6 +67,7 @@ export function GraphView({ report, tree, selected, matches, leading, open, them
   repaint.current = () => {
     const highlight: Highlight = { selected: selectedBox, hover: hover.current, faded };
     painter.current?.paint(zoom.view(), highlight);
+    Object.assign(canvas.current!.dataset, { x: zoom.view().x, y: zoom.view().y, zoom: zoom.view().k });
     map.current?.paint(canvas.current!.getContext("2d")!, zoom.view());
   };
 
@@ -242,6 +244,8 @@ export function GraphView({ report, tree, selected, matches, leading, open, them
           role="application"
           data-boxes={drawing.boxes.length}
           data-frames={drawing.frames.length}
+          data-width={drawing.width}
+          data-height={drawing.height}
           onPointerMove={point}
           onPointerDown={point}
           onClick={click}
@@ -249,7 +253,9 @@ export function GraphView({ report, tree, selected, matches, leading, open, them
           onPointerLeave={() => setTip(undefined)}
           onKeyDown={key}
           aria-label={`The network: ${report.data.nodes.length} nodes. Arrows go from node to node, Enter opens and closes a module, plus and minus zoom.`}
-        />
+        >
+          <GraphContents drawing={drawing} onSelect={onSelect} onToggle={toggle} />
+        </canvas>
         {tip && <GraphTip report={report} tree={tree} kinds={kinds} {...tip} width={canvas.current?.clientWidth ?? 600} />}
         {report.data.nodes.length === 0 && (
           <p class="empty">{`No network to draw: ${report.data.before ? "the model has no nodes" : "the report has ranges only, without a model"}.`}</p>

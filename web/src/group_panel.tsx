@@ -82,7 +82,7 @@ export function GroupPanel({ report, tree, group, rules, onSelect, onRules, onCl
           {ms === undefined ? undefined : before === undefined ? milliseconds(ms) : `${milliseconds(before)} → ${milliseconds(ms)}`}
         </Fact>
       </dl>
-      {harms.length > 0 && <h3>Layers that add most noise</h3>}
+      {harms.length > 0 && <h3>Layers by the noise that they add</h3>}
       <ul class="ports">
         {harms.slice(0, LISTED).map((one) => (
           <li key={one.node}>

@@ -7,7 +7,7 @@ const TALLEST = 110;
 const MARGIN = 10;
 
 export class MiniMap {
-  private picture: HTMLCanvasElement | undefined;
+  private image: HTMLCanvasElement | undefined;
   private readonly scale: number;
   private readonly width: number;
   private readonly height: number;
@@ -48,8 +48,8 @@ export class MiniMap {
     if (!this.shown(view)) return;
     const [width, height] = this.screen();
     const [left, top] = this.corner();
-    const picture = (this.picture ??= this.drawn());
-    context.drawImage(picture, left - 4, top - 4, this.width + 8, this.height + 8);
+    const image = (this.image ??= this.drawn());
+    context.drawImage(image, left - 4, top - 4, this.width + 8, this.height + 8);
     context.strokeStyle = this.painter.color("--accent");
     context.lineWidth = 1.5;
     const x = Math.max(0, (-view.x / view.k) * this.scale);
@@ -61,10 +61,10 @@ export class MiniMap {
 
   private drawn(): HTMLCanvasElement {
     const ratio = window.devicePixelRatio || 1;
-    const picture = document.createElement("canvas");
-    picture.width = Math.ceil((this.width + 8) * ratio);
-    picture.height = Math.ceil((this.height + 8) * ratio);
-    const context = picture.getContext("2d")!;
+    const image = document.createElement("canvas");
+    image.width = Math.ceil((this.width + 8) * ratio);
+    image.height = Math.ceil((this.height + 8) * ratio);
+    const context = image.getContext("2d")!;
     context.scale(ratio, ratio);
     context.fillStyle = this.painter.color("--ground");
     context.strokeStyle = this.painter.color("--edge");
@@ -81,6 +81,6 @@ export class MiniMap {
         Math.max(1.5, box.height * this.scale),
       );
     }
-    return picture;
+    return image;
   }
 }

@@ -53,7 +53,7 @@ export function Outputs({ report, output }: { report: Report; output: string | u
           <ul class="samples">
             {samples.map((one) => (
               <li key={one.sample}>
-                {one.picture && <Thumbnail picture={one.picture} label={`Sample ${one.sample}`} />}
+                {one.thumbnail && <Thumbnail thumbnail={one.thumbnail} label={`Sample ${one.sample}`} />}
                 <span>
                   sample {count(one.sample)} <b>{decibels(one.sqnr_db ?? NOTHING_LEFT)}</b>
                 </span>

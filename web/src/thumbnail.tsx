@@ -1,32 +1,32 @@
-// A small picture of a sample, from the bytes in the report.
+// A thumbnail of a sample, from the bytes in the report.
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { Picture } from "./data";
+import type { ThumbnailData } from "./data";
 
 const SIZE = 128; // of the longer side on the page, in pixels
 
-export function Thumbnail({ picture, label }: { picture: Picture; label: string }) {
+export function Thumbnail({ thumbnail, label }: { thumbnail: ThumbnailData; label: string }) {
   const place = useRef<HTMLCanvasElement>(null);
   useLayoutEffect(() => {
-    const bytes = atob(picture.pixels);
+    const bytes = atob(thumbnail.pixels);
     const context = place.current!.getContext("2d")!;
-    const image = context.createImageData(picture.width, picture.height);
-    for (let i = 0; i < picture.width * picture.height; i += 1) {
+    const image = context.createImageData(thumbnail.width, thumbnail.height);
+    for (let i = 0; i < thumbnail.width * thumbnail.height; i += 1) {
       for (let c = 0; c < 3; c += 1)
-        image.data[4 * i + c] = bytes.charCodeAt(i * picture.channels + Math.min(c, picture.channels - 1));
+        image.data[4 * i + c] = bytes.charCodeAt(i * thumbnail.channels + Math.min(c, thumbnail.channels - 1));
       image.data[4 * i + 3] = 255;
     }
     context.putImageData(image, 0, 0);
-  }, [picture]);
-  const scale = SIZE / Math.max(picture.width, picture.height);
+  }, [thumbnail]);
+  const scale = SIZE / Math.max(thumbnail.width, thumbnail.height);
   return (
     <canvas
       ref={place}
       class="thumbnail"
       role="img"
       aria-label={label}
-      width={picture.width}
-      height={picture.height}
-      style={{ width: `${picture.width * scale}px`, height: `${picture.height * scale}px` }}
+      width={thumbnail.width}
+      height={thumbnail.height}
+      style={{ width: `${thumbnail.width * scale}px`, height: `${thumbnail.height * scale}px` }}
     />
   );
 }
