@@ -12,7 +12,7 @@ const settled = (page) => page.evaluate(() => new Promise((done) => {
   requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 50)));
 }));
 
-const texts = (page, selector) => page.$$eval(selector, (all) => all.map((one) => one.innerText.trim()));
+const texts = (page, selector) => page.$$eval(selector, (all) => all.map((one) => (one.innerText ?? one.textContent).trim()));
 
 const steps = {
   tiles: (page) => page.$$eval(".tile", (all) => Object.fromEntries(all.map((one) => {
@@ -126,6 +126,16 @@ const steps = {
     await settled(page);
     return null;
   },
+  bars: (page, { selector }) => page.$$eval(selector, (all) => all.map((one) => ({
+    noise: Number(one.dataset.noise), width: one.getBoundingClientRect().width,
+  }))),
+  // The colours of the legend, and of the formats in the file.
+  legend: (page) => page.evaluate(() => {
+    const colors = (selector) => Object.fromEntries([...document.querySelectorAll(selector)].map((one) => [
+      one.innerText.trim().replace(/\s+\S+( [KMG]?i?B)?$/, ""), getComputedStyle(one.querySelector("i")).backgroundColor,
+    ]));
+    return { ...colors(".legend li"), tile: colors(".mixlegend span") };
+  }),
   pixels: (page, { selector }) => page.$eval(selector, (canvas) => {
     const { width, height, data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
     return { width, height, data: [...data] };

@@ -87,7 +87,8 @@ export class Report {
       for (const value of node.in) worst = Math.min(worst, reaching.get(value) ?? EXACT);
       for (const value of node.out) {
         const own = this.layerOf.get(value)?.sqnr_db;
-        if (own !== undefined) this.drops.set(value, Math.max(0, Math.min(worst, CLEAN) - own));
+        // What enters the first layers is exact: how much they lose says nothing beside other layers.
+        if (own !== undefined && worst < EXACT) this.drops.set(value, Math.max(0, Math.min(worst, CLEAN) - own));
         reaching.set(value, own ?? worst);
       }
     }

@@ -102,11 +102,13 @@ export interface Comparison {
   worst_samples?: WorstSample[];
 }
 
-// SQNR of the outputs if one layer alone is quantized, and if it alone is left in float.
+// SQNR of the outputs if one layer alone is quantized, and if it alone is left in float; its harm in units of what a
+// verdict of "ok" permits.
 export interface Sensitivity {
   node: string;
   alone_quantized_sqnr_db: number | null;
   alone_float_sqnr_db?: number | null;
+  harm?: number;
 }
 
 export interface SweepRow {

@@ -2,8 +2,8 @@
 import { useMemo } from "preact/hooks";
 import { Copy } from "./copy";
 import type { Report } from "./data";
-import { bytes, count, decibels, milliseconds, noisePercent } from "./format";
-import { harmsOf, isQuantized } from "./harm";
+import { bytes, count, decibels, milliseconds } from "./format";
+import { harmText, harmsOf, isQuantized } from "./harm";
 import { Fact, Panel } from "./panel";
 import { widerThan, type Rule } from "./recipe";
 import type { Selection } from "./selection";
@@ -69,8 +69,8 @@ export function GroupPanel({ report, tree, group, rules, onSelect, onRules, onCl
       <dl>
         <Fact name="nodes">{`${count(nodes.length)}, ${count(quantized)} quantized, ${count(floats)} in float`}</Fact>
         <Fact name="lowest SQNR">{lowest < Infinity ? decibels(lowest) : undefined}</Fact>
-        <Fact name="noise added" title="By all its layers, as a share of the signal">
-          {harms.length > 0 ? noisePercent(harms.reduce((all, one) => all + one.noise, 0)) : undefined}
+        <Fact name="all its layers add">
+          {harms.length > 0 ? harmText(harms.reduce((all, one) => all + one.noise, 0), harms[0]!.measured) : undefined}
         </Fact>
         <Fact name="MACs">{sum((index) => node(index).macs)?.toLocaleString("en")}</Fact>
         <Fact name="weights">
@@ -82,7 +82,7 @@ export function GroupPanel({ report, tree, group, rules, onSelect, onRules, onCl
           {ms === undefined ? undefined : before === undefined ? milliseconds(ms) : `${milliseconds(before)} → ${milliseconds(ms)}`}
         </Fact>
       </dl>
-      {harms.length > 0 && <h3>Layers by the noise that they add</h3>}
+      {harms.length > 0 && <h3>Layers by their harm</h3>}
       <ul class="ports">
         {harms.slice(0, LISTED).map((one) => (
           <li key={one.node}>
@@ -90,7 +90,7 @@ export function GroupPanel({ report, tree, group, rules, onSelect, onRules, onCl
               {node(one.node).name || node(one.node).out[0]}
             </button>
             <div class="dim">
-              {node(one.node).op}, {noisePercent(one.noise)} noise
+              {node(one.node).op}, {harmText(one.noise, one.measured)}
             </div>
           </li>
         ))}

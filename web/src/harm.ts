@@ -1,5 +1,6 @@
 // Which layers are to blame: the noise that each adds, as a share of the signal's power.
 import { EXACT, NOTHING_LEFT, type GraphNode, type Report } from "./data";
+import { noisePercent } from "./format";
 
 export const noiseOf = (dB: number): number => (dB >= EXACT ? 0 : dB <= NOTHING_LEFT ? 1e9 : 10 ** (-dB / 10));
 
@@ -8,9 +9,14 @@ export const isQuantized = (node: GraphNode): boolean =>
 
 export interface Harm {
   node: number;
-  noise: number; // 0.01: one percent of the signal
-  measured: boolean; // at the outputs, with this layer alone quantized; else at the layer's own output
+  // Share of the signal that is noise: 0.01 is one percent. If `measured`: harm at the outputs, in units of what a verdict
+  // of "ok" permits.
+  noise: number;
+  measured: boolean;
 }
+
+export const harmText = (noise: number, measured: boolean): string =>
+  measured ? `harm ${Number(noise.toPrecision(2))}` : `${noisePercent(noise)} noise`;
 
 // Float and pass-through nodes only forward noise. What a fused node adds is the rounding of the quantized node before
 // it, and is charged to that.
@@ -22,7 +28,7 @@ export function harmsOf(report: Report): Harm[] {
       .filter((row) => places.has(row.node))
       .map((row) => ({
         node: places.get(row.node)!,
-        noise: noiseOf(row.alone_quantized_sqnr_db ?? NOTHING_LEFT),
+        noise: row.harm ?? noiseOf(row.alone_quantized_sqnr_db ?? NOTHING_LEFT),
         measured: true,
       }))
       .sort((a, b) => b.noise - a.noise);

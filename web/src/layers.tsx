@@ -3,7 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import { errorColor } from "./colors";
 import { type Difference, NOTHING_LEFT, type Report } from "./data";
 import { DASH, decibels, noisePercent, real, signed } from "./format";
-import { harmsOf } from "./harm";
+import { harmText, harmsOf } from "./harm";
 import { List } from "./list";
 import { NoisePlot } from "./noise_plot";
 import { runNames } from "./run_name";
@@ -82,8 +82,9 @@ export function Layers({ report, others, leading, matches, selected, theme, onSe
           ))}
         </div>
         <span class="dim">
-          {rows.length.toLocaleString("en")} values. Bars: the noise that a layer adds
-          {measured ? " to the outputs when it alone is quantized" : ""}, up to {noisePercent(most)} of the signal
+          {rows.length.toLocaleString("en")} values. {measured
+            ? `Bars: measured harm at the outputs (1 is what a verdict of ok permits), up to ${harmText(most, true)}`
+            : `Bars: the noise that a layer adds, up to ${noisePercent(most)} of the signal`}
         </span>
       </div>
       <div class="head layer" aria-hidden="true">
@@ -100,7 +101,7 @@ export function Layers({ report, others, leading, matches, selected, theme, onSe
         rowHeight={others.length > 0 ? 30 + 6 * others.length : 30}
         selected={rows.findIndex((row) => row.name === selected)}
         onSelect={(row) => onSelect(row.name)}
-        render={(row) => <LayerRow row={row} report={report} noises={noises} names={names} most={most} others={others} />}
+        render={(row) => <LayerRow row={row} report={report} noises={noises} names={names} most={most} measured={measured} others={others} />}
       />
     </div>
   );
@@ -113,9 +114,10 @@ interface RowProps {
   noises: Map<string, number>[];
   names: string[];
   most: number;
+  measured: boolean;
 }
 
-function LayerRow({ row, report, others, noises, names, most }: RowProps) {
+function LayerRow({ row, report, others, noises, names, most, measured }: RowProps) {
   const drop = report.drop(row.name);
   const dB = row.sqnr_db;
   const lost = dB <= NOTHING_LEFT ? "lost" : signed(`-${drop?.toFixed(1)}`);
@@ -135,7 +137,7 @@ function LayerRow({ row, report, others, noises, names, most }: RowProps) {
             <i
               key={names[i]}
               data-noise={own}
-              title={`${names[i]}: ${noisePercent(own)}`}
+              title={`${names[i]}: ${harmText(own, measured)}`}
               style={{ width: `${Math.max(own > 0 ? 0.5 : 0, 100 * Math.min(1, own / most))}%`, background: color }}
             />
           );

@@ -45,6 +45,7 @@ export interface Drawing extends Size {
 interface Inside {
   level: Level;
   top: number; // of the level in its frame
+  bottom: number; // of the frame in the level
   frame: Sized;
   children: Map<number, Inside>; // by place in `group.children`
 }
@@ -156,7 +157,11 @@ export function layoutOf(tree: Tree, open: Set<string>, aspect: number): Drawing
     const { level } = inside;
     let route = 0;
     for (const { from, to, links, far } of linksOf(group)) {
-      const points = far ? straight(level.boxes[from], level.boxes[to]) : level.routes[route++]!;
+      const points = far ? straight(level.boxes[from], level.boxes[to]) : [...level.routes[route++]!];
+      // From and to the edges of the frame, which may be beyond the ports.
+      if (from === group.children.length && points[0]) points.unshift([points[0][0], -inside.top]);
+      const end = points[points.length - 1];
+      if (to === group.children.length + 1 && end) points.push([end[0], inside.bottom]);
       const arrow = group === tree.root || to !== group.children.length + 1;
       drawing.edges.push({ links, far, arrow, points: points.map(([x, y]): Point => [x + left, y + top]) });
     }
@@ -194,7 +199,7 @@ function framed(level: Level, boxes: number, children: Map<number, Inside>): Ins
     enter: port(level.boxes[boxes]),
     leave: port(level.boxes[boxes + 1]),
   };
-  return { level, top, children, frame };
+  return { level, top, bottom: level.height + below, children, frame };
 }
 
 function straight(from: Box | undefined, to: Box | undefined): Point[] {

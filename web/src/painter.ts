@@ -105,6 +105,7 @@ export class Painter {
       if (frame.left + frame.width >= left && frame.top + frame.height >= top) this.paintFrame(frame, view);
     }
     this.paintEdges([left, top, right, bottom], view, highlight);
+    if (view.k >= 0.3) for (const frame of this.drawing.frames) this.paintTitle(frame);
     this.drawing.boxes.forEach((box, i) => {
       if (box.x + box.width / 2 < left || box.x - box.width / 2 > right) return;
       if (box.y + box.height / 2 < top || box.y - box.height / 2 > bottom) return;
@@ -122,12 +123,20 @@ export class Painter {
     context.roundRect(frame.left, frame.top, frame.width, frame.height, 10);
     context.fill();
     context.stroke();
-    if (view.k < 0.3) return;
+  }
+
+  // Above the edges that enter the frame.
+  private paintTitle(frame: Frame): void {
+    const { context } = this;
     context.textBaseline = "middle";
     context.textAlign = "left";
     context.fillStyle = this.color("--text");
     context.font = `600 12px ${FONT}`;
-    context.fillText(`− ${this.fitted(frame.group.label, frame.width - 30)}`, frame.left + 10, frame.top + HEADER / 2 + 1);
+    context.strokeStyle = this.color(frame.depth % 2 === 0 ? "--frame" : "--panel");
+    context.lineWidth = 4;
+    const title = `− ${this.fitted(frame.group.label, frame.width - 30)}`;
+    context.strokeText(title, frame.left + 10, frame.top + HEADER / 2 + 1);
+    context.fillText(title, frame.left + 10, frame.top + HEADER / 2 + 1);
   }
 
   private paintEdges(area: [number, number, number, number], view: View, highlight: Highlight): void {

@@ -14,6 +14,7 @@ interface Props {
   xLabel: string;
   yLabel: string;
   xText: (value: number) => string;
+  xUnit: number; // ticks are round in it
 }
 
 const WIDTH = 760;
@@ -33,7 +34,7 @@ function ticksOf(low: number, high: number, count: number): number[] {
   return ticks;
 }
 
-export function ParetoPlot({ dots, front, xLabel, yLabel, xText }: Props) {
+export function ParetoPlot({ dots, front, xLabel, yLabel, xText, xUnit }: Props) {
   if (dots.length === 0) return <p class="dim">No recipe could be measured.</p>;
   const [xs, ys] = [dots.map((dot) => dot.x), dots.map((dot) => dot.y)];
   const high = Math.max(...xs) * 1.05;
@@ -53,9 +54,9 @@ export function ParetoPlot({ dots, front, xLabel, yLabel, xText }: Props) {
           </text>
         </g>
       ))}
-      {ticksOf(0, high, 5).map((tick) => (
-        <text key={tick} class="tick" x={px(tick)} y={HEIGHT - BOTTOM + 16} text-anchor="middle">
-          {xText(tick)}
+      {ticksOf(0, high / xUnit, 5).map((tick) => (
+        <text key={tick} class="tick" x={px(tick * xUnit)} y={HEIGHT - BOTTOM + 16} text-anchor="middle">
+          {xText(tick * xUnit)}
         </text>
       ))}
       <text class="axis" x={(LEFT + WIDTH - RIGHT) / 2} y={HEIGHT - 6} text-anchor="middle">

@@ -138,8 +138,7 @@ export function Runs({ report, others, error, onOpen, onClose, onSelect, selecte
                   {name}
                   {i > 0 && (
                     <button class="link" aria-label={`Close ${name}`} title="Close it" onClick={() => onClose(i - 1)}>
-                      {" "}
-                      ×
+                      {"\u00a0×"}
                     </button>
                   )}
                 </th>

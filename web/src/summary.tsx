@@ -2,8 +2,8 @@
 import { useMemo } from "preact/hooks";
 import { Copy } from "./copy";
 import type { Level, Report } from "./data";
-import { harmsOf, type Harm } from "./harm";
-import { noisePercent } from "./format";
+import { signedText } from "./format";
+import { harmText, harmsOf, type Harm } from "./harm";
 import type { Selection } from "./selection";
 
 interface Props {
@@ -33,7 +33,7 @@ export function Summary({ report, onSelect, onExclude, onOutputs }: Props) {
         <p class="level">
           <i aria-hidden="true">{SIGNS[verdict.level]}</i> <b>{verdict.level}</b>
         </p>
-        <p class="why">{verdict.reason}</p>
+        <p class="why">{signedText(verdict.reason)}</p>
         {parts > 1 && (
           <button class="link" onClick={onOutputs}>
             {bad > 0 ? `${bad} of ${parts}` : `all ${parts}`} parts of the outputs {bad > 0 ? "are not ok" : "are ok"}
@@ -42,7 +42,7 @@ export function Summary({ report, onSelect, onExclude, onOutputs }: Props) {
       </div>
       {blamed.length > 0 && (
         <div class="answer blame">
-          <h2 title={blamed[0]!.measured ? "Noise at the outputs if this layer alone is quantized" : "Noise that the layer adds to its own output"}>
+          <h2 title={blamed[0]!.measured ? "Measured at the outputs: 1 is what a verdict of ok permits" : "Noise that the layer adds to its own output"}>
             What is to blame?
           </h2>
           <Blamed report={report} harms={blamed} onSelect={onSelect} />
@@ -67,7 +67,7 @@ function Blamed({ report, harms, onSelect }: { report: Report; harms: Harm[]; on
               <bdi>{node.name || node.out[0]}</bdi>
             </button>{" "}
             <span class="dim">
-              {node.op}, {noisePercent(harm.noise)} noise
+              {node.op}, {harmText(harm.noise, harm.measured)}
             </span>
           </li>
         );

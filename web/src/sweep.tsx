@@ -1,7 +1,7 @@
 // Many recipes for one model: size against accuracy as a Pareto plot, and a table.
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { NOTHING_LEFT, type Level, type Report, type SweepRow } from "./data";
-import { bytes, decibels, milliseconds, percent } from "./format";
+import { bytes, decibels, milliseconds, percent, signedText } from "./format";
 import { ParetoPlot, type Dot } from "./pareto_plot";
 
 type Cost = "bytes" | "milliseconds";
@@ -16,6 +16,9 @@ const LEVEL_COLORS: Record<Level, string> = {
 export function Sweep({ report }: { report: Report }) {
   const rows = report.data.sweep ?? [];
   const [cost, setCost] = useState<Cost>("bytes");
+  useEffect(() => {
+    performance.mark("anybit-drawn");
+  }, []);
   const labelled = rows.some((row) => row.top1 !== undefined);
   const timed = rows.some((row) => row.milliseconds !== undefined);
   const goodness = (row: SweepRow): number | undefined =>
@@ -47,6 +50,7 @@ export function Sweep({ report }: { report: Report }) {
         xLabel={cost === "bytes" ? "size of the file (smaller is better)" : "time of one run (shorter is better)"}
         yLabel={labelled ? "top-1 accuracy in % (higher is better)" : "SQNR of the worst output in dB (higher is better)"}
         xText={cost === "bytes" ? bytes : milliseconds}
+        xUnit={cost === "bytes" ? 1024 ** Math.floor(Math.log(Math.max(...dots.map((dot) => dot.x), 1)) / Math.log(1024)) : 1}
       />
       <div class="scroll">
         <table class="runs">
@@ -75,7 +79,7 @@ export function Sweep({ report }: { report: Report }) {
                 <td>{row.sqnr_db === undefined ? "–" : decibels(row.sqnr_db ?? NOTHING_LEFT)}</td>
                 {labelled && <td>{row.top1 === undefined ? "–" : percent(row.top1, 1)}</td>}
                 {timed && <td>{milliseconds(row.milliseconds)}</td>}
-                <td class="reasoned">{row.failed ?? row.reason ?? ""}</td>
+                <td class="reasoned">{row.failed ?? signedText(row.reason ?? "")}</td>
               </tr>
             ))}
           </tbody>

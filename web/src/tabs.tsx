@@ -14,7 +14,9 @@ const NAMES: Record<Tab, [string, string]> = {
   runs: ["Compare", "Others"],
 };
 
-export const tabsOf = (report: Report): Tab[] => [...(report.data.sweep ? (["sweep"] as const) : []), ...ALL];
+// A sweep without a quantized model has nothing to tell of layers.
+export const tabsOf = ({ data }: Report): Tab[] =>
+  !data.sweep ? [...ALL] : data.after ? ["sweep", ...ALL] : ["sweep", "graph"];
 
 interface Props {
   tabs: Tab[];

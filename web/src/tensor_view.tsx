@@ -76,7 +76,7 @@ export function TensorView({
           <>
             <dt title="value = scale · (q − zero point)">grid</dt>
             <dd>
-              {tensor.levels.toLocaleString("en")} steps of {real(tensor.scale)}, zero at {tensor.zero_point}
+              {tensor.levels.toLocaleString("en")} steps of {real(tensor.scale)}, zero at {real(tensor.zero_point)}
             </dd>
           </>
         )}

@@ -41,10 +41,17 @@ function usedShare(entry: Entry): number {
   return (right - left + 1) / histogram.counts.length;
 }
 
+// Where the entry is made, or first used.
+function placeOf(report: Report, entry: Entry): number {
+  const places = values(entry).map((name) =>
+    "weight" in entry ? report.users.get(name)?.[0] : (report.maker.get(name) ?? -1),
+  );
+  return Math.min(...places.map((place) => place ?? Infinity));
+}
+
 function sorted(report: Report, entries: Entry[], order: Order): Entry[] {
-  if (order === "run") return entries;
   const key = (entry: Entry): number =>
-    order === "sqnr" ? (sqnrOf(report, entry) ?? Infinity) : order === "clipped" ? -clipped(entry) : usedShare(entry);
+    order === "run" ? placeOf(report, entry) : order === "sqnr" ? (sqnrOf(report, entry) ?? Infinity) : order === "clipped" ? -clipped(entry) : usedShare(entry);
   const keys = new Map(entries.map((entry) => [entry, key(entry)]));
   return [...entries].sort((a, b) => keys.get(a)! - keys.get(b)! || 0);
 }
