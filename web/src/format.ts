@@ -6,8 +6,9 @@ export const DASH = "–";
 // A true minus sign, as wide as a digit and a plus sign.
 export const signed = (text: string): string => text.replaceAll("-", "−");
 
-// Minus signs of the numbers in a text of the engine; hyphens of names and ranges stay.
-export const signedText = (text: string): string => text.replace(/(^|[\s(])-(?=\d)/g, "$1−");
+// A text of the engine with true minus signs and arrows; hyphens of names and ranges stay.
+export const signedText = (text: string): string =>
+  text.replace(/(^|[\s(])-(?=\d)/g, "$1−").replaceAll(" -> ", " → ");
 
 export function bytes(count: number | undefined): string {
   if (count === undefined) return DASH;

@@ -78,7 +78,7 @@ function AccuracyTile({ report }: { report: Report }) {
         note={
           <>
             {percent(one.before.top1, one.labelled)} before,{" "}
-            <b>{points === 0 ? "as before" : `${change(points, 2)} points`}</b>
+            <b>{points === 0 ? "no change" : `${change(points, 2)} points`}</b>
           </>
         }
       />
