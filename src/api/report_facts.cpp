@@ -70,8 +70,8 @@ class Known {
   void describe(Json& row) const {
     const auto* facts = node(row);
     if (!facts) return;
-    if (!facts->attributes.empty()) row["attributes"] = facts->attributes;
-    if (facts->macs) row["macs"] = *facts->macs;
+    if (!facts->attributes.empty() && !row.contains("attributes")) row["attributes"] = facts->attributes;
+    if (facts->macs && !row.contains("macs")) row["macs"] = *facts->macs;
   }
   // Work that a run has measured: also of nodes whose shapes are known only then. Fused nodes run as another
   // operator, under the name of the first.

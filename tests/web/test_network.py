@@ -177,6 +177,17 @@ def test_a_deep_network_uses_the_width(browse, anybit, tmp_path):
     assert 1 < drawing["width"] / drawing["height"] < 5
 
 
+def test_names_of_thousands_of_levels_and_a_wide_network_are_drawn(browse, anybit, tmp_path):
+    made = Net()
+    x = made.node("Relu", "/a" * 5000, "image")
+    wide = [made.node("Relu", f"/wide{i}", x) for i in range(1500)]
+    made.save(tmp_path / "odd.onnx", made.conv("/end", made.node("Sum", "/sum", *wide), 4), [1, 4, HEIGHT, WIDTH])
+    page = tmp_path / "odd.html"
+    anybit("quantize", tmp_path / "odd.onnx", "-o", tmp_path / "q.onnx", "--recipe", "w8", "--report", page)
+    drawing, drawn = browse(page, {"do": "drawing"}, "drawn")
+    assert 0 < drawing["boxes"] <= 200 and drawn < 6000
+
+
 def test_a_page_is_at_most_twice_its_data_once_these_are_larger_than_the_program(anybit, net, tmp_path):
     made, x = Net(), "image"
     for i in range(600):

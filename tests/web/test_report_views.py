@@ -2,7 +2,10 @@
 
 import colorsys
 import json
+import os
+import pty
 import re
+import subprocess
 
 import numpy as np
 import pytest
@@ -120,6 +123,27 @@ def test_page_notebook_and_terminal_colour_errors_by_one_scale():
     for ours, color in zip(page, [color for _, color in terminal] + [last], strict=True):
         apart = abs(hue_of(tuple(int(ours[i:i + 2], 16) for i in (1, 3, 5))) - hue_of(rgb_of(color)))
         assert min(apart, 1 - apart) < 0.09, (ours, color)
+
+
+def test_the_terminal_prints_sqnr_in_those_colours(tool, run):
+    folder = run["int8"].parent
+    ours, theirs = pty.openpty()
+    done = subprocess.run([tool("anybit"), "compare", folder / "two.onnx", folder / "int8x4.onnx", "--data", folder / "x.npy"], stdout=theirs,
+                          stderr=subprocess.PIPE, timeout=60, env={**os.environ, "TERM": "xterm-256color", "NO_COLOR": ""})
+    os.close(theirs)
+    text = b""
+    try:
+        while part := os.read(ours, 65536):
+            text += part
+    except OSError:  # Linux: the other end is closed
+        pass
+    os.close(ours)
+    assert done.returncode == 0, done.stderr
+    scale = [(int(below), int(color)) for below, color in re.findall(r"\{(\d+), (\d+)\}", (ROOT / "cli/error_scale.hpp").read_text())]
+    found = re.findall(r"\x1b\[38;5;(\d+)m *(-?[\d.]+)", text.decode())
+    assert len(found) >= 3
+    for color, sqnr in found:
+        assert int(color) == next((one for below, one in scale if float(sqnr) < below), 32), (color, sqnr)
 
 
 def rgb_of(color):

@@ -19,11 +19,14 @@ export interface Network {
   blocks: Map<string, Block>; // by their name in `modules`
 }
 
+const DEEPEST = 24; // modules in modules
+const MOST_COMPARED = 512; // nodes that are ready at once
+
 // "/encoder/layer.0/attention/MatMul" lies in encoder, encoder/layer.0 and encoder/layer.0/attention.
 function modulesOf(name: string): string[] {
   const parts = name.split("/").slice(0, -1);
   if (parts[0] === "") parts.shift();
-  return parts.map((_, i) => parts.slice(0, i + 1).join("/"));
+  return parts.slice(0, DEEPEST).map((_, i) => parts.slice(0, i + 1).join("/"));
 }
 
 function itemsOf(report: Report): { items: Item[]; links: Link[]; blocks: Map<string, Block> } {
@@ -119,19 +122,19 @@ function ordered(items: Item[], links: Link[]): number[] {
   const order: number[] = [];
   let last: string[] = [];
   while (ready.length > 0) {
-    let best = 0;
+    let best = ready.length - 1;
     let bestDepth = -1;
     let bestBlocked = 0;
-    ready.forEach((one, i) => {
+    for (let i = Math.max(0, ready.length - MOST_COMPARED); i < ready.length; i += 1) {
+      const one = ready[i]!;
       const { modules } = items[one]!;
       const depth = shared(modules, last);
-      if (depth < bestDepth) return;
+      if (depth < bestDepth) continue;
       const blocked = modules.slice(depth).filter((module) => missing.get(module)).length;
       const better =
         depth > bestDepth || blocked < bestBlocked || (blocked === bestBlocked && one < ready[best]!);
-      if (!better) return;
-      [best, bestDepth, bestBlocked] = [i, depth, blocked];
-    });
+      if (better) [best, bestDepth, bestBlocked] = [i, depth, blocked];
+    }
     const one = ready[best]!;
     ready[best] = ready[ready.length - 1]!;
     ready.pop();

@@ -2,10 +2,10 @@
 // smoothly.
 import { cssColor, type Kind } from "./colors";
 import { EXACT, type Report } from "./data";
+import { trace, visible } from "./edge_path";
 import { decibels } from "./format";
 import { HEADER, NODE_HEIGHT, NODE_WIDTH, type Drawing, type Edge, type Frame, type Placed } from "./layout";
 import { shareOf, summaryOf, type GroupSummary } from "./group_summary";
-import type { Point } from "./level";
 import type { Tree } from "./tree";
 
 export interface View {
@@ -21,7 +21,6 @@ export interface Highlight {
 }
 
 const MOST_LETTERS = 60; // that fit in a node
-const CORNER = 6; // radius
 const FONT = "system-ui, sans-serif";
 
 export class Painter {
@@ -149,13 +148,13 @@ export class Painter {
     context.beginPath();
     for (const edge of this.drawing.edges) {
       if (box && this.touches(edge, box)) touched.push(edge);
-      else if (!edge.far && visible(edge, area)) this.trace(edge, view);
+      else if (!edge.far && visible(edge, area)) trace(context, edge, view.k);
     }
     context.stroke();
     context.lineWidth = Math.max(2.4, 1.6 / view.k);
     context.strokeStyle = this.color("--accent");
     context.beginPath();
-    for (const edge of touched) this.trace(edge, view);
+    for (const edge of touched) trace(context, edge, view.k);
     context.stroke();
   }
 
@@ -163,27 +162,6 @@ export class Painter {
     const inside = (item: number): boolean => item >= box.first && item <= box.last;
     const { links } = this.tree.network;
     return edge.links.some((one) => inside(links[one]!.from) !== inside(links[one]!.to));
-  }
-
-  private trace(edge: Edge, view: View): void {
-    const { context } = this;
-    const { points } = edge;
-    if (points.length < 2) return;
-    let [x, y] = points[0]!;
-    context.moveTo(x, y);
-    for (let i = 1; i < points.length; i += 1) {
-      const [nextX, nextY] = points[i]!;
-      const after = points[i + 1];
-      if (after && turns([x, y], [nextX, nextY], after)) context.arcTo(nextX, nextY, after[0], after[1], CORNER);
-      else if (nextX === x || nextY <= y || view.k < 0.12) context.lineTo(nextX, nextY);
-      else context.bezierCurveTo(x, (y + nextY) / 2, nextX, (y + nextY) / 2, nextX, nextY);
-      [x, y] = [nextX, nextY];
-    }
-    if (view.k > 0.35 && edge.arrow) {
-      context.moveTo(x - 4, y - 6);
-      context.lineTo(x, y);
-      context.lineTo(x + 4, y - 6);
-    }
   }
 
   private paintBox(box: Placed, index: number, view: View, highlight: Highlight): void {
@@ -299,18 +277,4 @@ export class Painter {
     }
     return short;
   }
-}
-
-// A right angle, as edges between columns have them.
-function turns(a: Point, b: Point, c: Point): boolean {
-  return (a[0] === b[0] && b[1] === c[1]) || (a[1] === b[1] && b[0] === c[0]);
-}
-
-function visible(edge: Edge, [left, top, right, bottom]: [number, number, number, number]): boolean {
-  let [inX, inY] = [0, 0]; // bits: something at or beyond each end
-  for (const [x, y] of edge.points) {
-    inX |= (x <= right ? 1 : 0) | (x >= left ? 2 : 0);
-    inY |= (y <= bottom ? 1 : 0) | (y >= top ? 2 : 0);
-  }
-  return inX === 3 && inY === 3;
 }
