@@ -3,11 +3,12 @@
 import json
 import re
 import shutil
+import subprocess
 
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper, save_model
-from support.reports import Browser, data_of
+from support.reports import CLASSIFIER, ROOT, Browser, data_of, long_model
 
 HEIGHT, WIDTH = 12, 10
 
@@ -186,6 +187,23 @@ def test_names_of_thousands_of_levels_and_a_wide_network_are_drawn(browse, anybi
     anybit("quantize", tmp_path / "odd.onnx", "-o", tmp_path / "q.onnx", "--recipe", "w8", "--report", page)
     drawing, drawn = browse(page, {"do": "drawing"}, "drawn")
     assert 0 < drawing["boxes"] <= 200 and drawn < 6000
+
+
+@pytest.mark.parametrize("model", ["net", "branches", "classifier"])
+def test_edges_pass_around_boxes_and_boxes_do_not_overlap(anybit, net, tmp_path, model):
+    page = net
+    if model != "net":
+        path = CLASSIFIER if model == "classifier" else tmp_path / "long.onnx"
+        if model == "branches":
+            long_model(path, 700)
+        page = tmp_path / "page.html"
+        anybit("quantize", path, "-o", tmp_path / "q.onnx", "--recipe", "w8", "--report", page)
+    (tmp_path / "data.json").write_text(json.dumps(data_of(page)))
+    done = subprocess.run(["node", ROOT / "tests" / "web" / "drawing.mjs", tmp_path / "data.json"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    drawings = json.loads(done.stdout)
+    assert [(one["overlaps"], one["through"]) for one in drawings] == [(0, 0)] * 3
+    assert drawings[0]["boxes"] < drawings[2]["boxes"] >= len(data_of(page)["nodes"])
 
 
 def test_a_page_is_at_most_twice_its_data_once_these_are_larger_than_the_program(anybit, net, tmp_path):
