@@ -54,14 +54,15 @@ Result<void> report(const Model& reference, const Model& other, const Comparison
                     const ComparedFiles& files, const CompareFlags& options) {
   auto ranges = ranges_of(reference, options);
   if (!ranges.ok()) return std::move(ranges).error();
-  return write_report(options.report, {.command = "compare",
-                                       .before = {&reference, options.reference, files.reference_bytes,
-                                                  milliseconds(reference, options.samples, options.executor)},
-                                       .after = {&other, options.other, files.other_bytes,
-                                                 milliseconds(other, options.samples, options.executor)},
-                                       .comparison = &comparison,
-                                       .ranges = &*ranges,
-                                       .range = {}});
+  return write_report(
+      options.report,
+      {.command = "compare",
+       .before =
+           reported(reference, options.reference, files.reference_bytes, options.samples, options.executor),
+       .after = reported(other, options.other, files.other_bytes, options.samples, options.executor),
+       .comparison = &comparison,
+       .ranges = &*ranges,
+       .range = {}});
 }
 
 Result<void> run(const CompareFlags& options) {

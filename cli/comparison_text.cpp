@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "anybit/report.hpp"
+#include "error_scale.hpp"
 #include "table.hpp"
 #include "terminal.hpp"
 #include "verdict_text.hpp"
@@ -37,7 +38,8 @@ Table differences(const std::vector<Difference>& all, std::int64_t rows) {
       continue;
     }
     table.add({shortened(one.name, 48), one.op, decibels(one.sqnr), fmt::format("{:.5f}", one.cosine),
-               fmt::format("{:.4g}", one.largest_error), fmt::format("{:.4g}", one.largest_value)});
+               fmt::format("{:.4g}", one.largest_error), fmt::format("{:.4g}", one.largest_value)},
+              {0, 0, error_color(one.sqnr)});
   }
   return table;
 }

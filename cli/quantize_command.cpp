@@ -85,11 +85,6 @@ Comparison uncompared(const Error& error) {
   return comparison;
 }
 
-ReportInput::File reported(const Model& model, const std::string& path, std::int64_t bytes,
-                           const QuantizeFlags& options) {
-  return {&model, path, bytes, milliseconds(model, options.samples, options.executor)};
-}
-
 // Checks the options before any work is done.
 Result<void> check_quantize(const QuantizeFlags& options) {
   auto checked = check_output(options.model, options.output, options.in_place);
@@ -139,12 +134,14 @@ Result<void> run(QuantizeFlags& options) {
   }
   const ComparedFiles files = compared_files(options.model, options.output);
   if (!options.report.empty()) {
-    ReportInput input{.command = "quantize",
-                      .before = reported(*model, options.model, files.reference_bytes, options),
-                      .after = reported(result->model, options.output, files.other_bytes, options),
-                      .quantization = &result->report,
-                      .comparison = comparison ? &*comparison : nullptr,
-                      .range = {}};
+    ReportInput input{
+        .command = "quantize",
+        .before = reported(*model, options.model, files.reference_bytes, options.samples, options.executor),
+        .after =
+            reported(result->model, options.output, files.other_bytes, options.samples, options.executor),
+        .quantization = &result->report,
+        .comparison = comparison ? &*comparison : nullptr,
+        .range = {}};
     if (auto written = write_report(options.report, input); !written.ok()) return written;
   }
   if (options.json) {

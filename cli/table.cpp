@@ -24,10 +24,12 @@ std::string trimmed(std::string line) {
 
 }  // namespace
 
-void Table::add(std::vector<std::string> cells) {
+void Table::add(std::vector<std::string> cells, std::vector<int> colors) {
   cells.resize(columns_.size());
   for (std::string& cell : cells) cell = printable(cell);
   rows_.push_back(std::move(cells));
+  colors.resize(columns_.size());
+  colors_.push_back(std::move(colors));
 }
 
 std::string Table::text(std::size_t indent) const {
@@ -43,10 +45,11 @@ std::string Table::text(std::size_t indent) const {
   }
   head = trimmed(std::move(head));
   std::string text = head.empty() ? "" : styled(head, Style::dim) + "\n";
-  for (const auto& row : rows_) {
+  for (std::size_t r = 0; r < rows_.size(); ++r) {
     std::string line(indent, ' ');
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      if (widths[i] != 0) line += padded(row[i], widths[i], columns_[i].align) + "  ";
+    for (std::size_t i = 0; i < rows_[r].size(); ++i) {
+      if (widths[i] != 0)
+        line += colored(padded(rows_[r][i], widths[i], columns_[i].align), colors_[r][i]) + "  ";
     }
     text += trimmed(std::move(line)) + "\n";
   }

@@ -16,8 +16,9 @@ class Table {
   };
 
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
-  // Missing cells are empty. Control characters are escaped.
-  void add(std::vector<std::string> cells);
+  // Missing cells are empty. Control characters are escaped. `colors`: of the cells, of a terminal's 256; 0,
+  // or left out: none.
+  void add(std::vector<std::string> cells, std::vector<int> colors = {});
   bool empty() const { return rows_.empty(); }
   // Indents every line by `indent` spaces. Columns that are empty in every row are left out.
   std::string text(std::size_t indent = 2) const;
@@ -25,6 +26,7 @@ class Table {
  private:
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
+  std::vector<std::vector<int>> colors_;
 };
 
 // 12345678 → "12.3 M"; below 10,000 as it is.

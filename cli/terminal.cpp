@@ -83,6 +83,10 @@ std::string styled(std::string_view text, Style style) {
   return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
 }
 
+std::string colored(std::string_view text, int color) {
+  return colours() && color != 0 ? fmt::format("\x1b[38;5;{}m{}\x1b[0m", color, text) : std::string(text);
+}
+
 std::size_t columns(std::string_view text) {
   std::size_t count = 0;
   for (std::size_t at = 0; at < text.size();) count += width_of(next(text, at));

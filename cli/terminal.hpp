@@ -13,6 +13,9 @@ enum class Style { plain, bold, dim, yellow, red };
 // `text` in that style, if colours are on.
 std::string styled(std::string_view text, Style style);
 
+// `text` in one of the 256 colours of a terminal, if colours are on; 0: as it is.
+std::string colored(std::string_view text, int color);
+
 // The columns of UTF-8 text on a terminal: two for East Asian wide characters, none for combining marks.
 std::size_t columns(std::string_view text);
 // Escapes control characters as "\xNN", because strings of a model are not trusted.

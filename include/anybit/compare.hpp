@@ -47,13 +47,27 @@ struct Difference {
   std::int64_t skipped = 0;
 };
 
+/// A thumbnail: rows of pixels, each with its channels.
+struct Thumbnail {
+  std::int64_t width = 0, height = 0, channels = 0;  ///< 1 or 3 channels; 0: no thumbnail
+  std::vector<std::uint8_t> pixels;
+};
+
+/// The error on one sample.
+struct SampleError {
+  std::int64_t sample = 0;  ///< its number, from 0
+  double sqnr = 0;          ///< of the worst output, as in Difference
+  Thumbnail thumbnail;      ///< of the first input that is an image
+};
+
 /// The result of compare().
 struct Comparison {
   std::int64_t samples = 0;
-  Verdict verdict;                   ///< is `other` still good
-  std::vector<Difference> outputs;   ///< model outputs, in the order of the reference
-  std::vector<Difference> layers;    ///< activations that both models have, in execution order
-  std::vector<std::string> remarks;  ///< what could not be compared, and why
+  Verdict verdict;                         ///< is `other` still good
+  std::vector<Difference> outputs;         ///< model outputs, in the order of the reference
+  std::vector<Difference> layers;          ///< activations that both models have, in execution order
+  std::vector<std::string> remarks;        ///< what could not be compared, and why
+  std::vector<SampleError> worst_samples;  ///< some of the samples with the lowest SQNR, lowest first
   /// If the first output has rows of class scores along its last axis: the number of rows, and of those where
   /// both models have the same largest score. 0 for outputs that do not behave like class scores.
   std::int64_t rows = 0, agreed = 0;

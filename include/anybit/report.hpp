@@ -22,9 +22,11 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "anybit/calibrate.hpp"
 #include "anybit/compare.hpp"
+#include "anybit/executor.hpp"
 #include "anybit/export.hpp"
 #include "anybit/model.hpp"
 #include "anybit/quantize.hpp"
@@ -38,9 +40,10 @@ struct ReportInput {
   /// A model of the report.
   struct File {
     const Model* model = nullptr;
-    std::string path;          ///< empty: the model's own path
-    std::int64_t bytes = 0;    ///< of the file; 0: the size of the model's own file
-    double milliseconds = -1;  ///< of one run; negative: not measured
+    std::string path;                           ///< empty: the model's own path
+    std::int64_t bytes = 0;                     ///< of the file; 0: the size of the model's own file
+    double milliseconds = -1;                   ///< of one run; negative: not measured
+    std::vector<RunProfile::Entry> times = {};  ///< of its nodes; empty: not measured
   };
   std::string command;  ///< subject of the page: "quantize", "compare" or "calibrate"
   File before, after;   ///< the float model, and the quantized model if there is one

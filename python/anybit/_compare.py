@@ -7,7 +7,7 @@ from typing import Annotated, Any, Iterable, NamedTuple, Optional
 from . import _anybit
 from ._checks import Count, Memory, Threads, checked
 from ._copies import NeverChanges
-from ._html import Figure, Page, page, table, xml_text
+from ._html import Figure, Page, error_color, page, table, xml_text
 from ._model import Source, load
 from ._samples import Limit, Samples, open_source
 from ._text import columns, decibels, percent, shown as shown_text
@@ -44,6 +44,11 @@ class Difference(NamedTuple):
 
 def _differences(facts: Iterable[Any]) -> list[Difference]:
     return [Difference(*(getattr(one, field) for field in Difference._fields)) for one in facts]
+
+
+def _noise(sqnr: float) -> float:
+    """The power of the noise relative to the signal's; at most that of a signal that is lost."""
+    return 0.0 if sqnr >= 200 else 1.0 if sqnr <= 0 else 10 ** (-sqnr / 10)
 
 
 class Comparison(NeverChanges):
@@ -117,19 +122,21 @@ class Comparison(NeverChanges):
     def plot(self, count: Count = 40) -> Figure:
         """A bar chart of the layers with the lowest SQNR: a notebook shows it, ``save`` writes it.
 
+        The length of a bar is the noise in the layer's output, as a share of the signal.
+
         >>> anybit.compare(digits, digits, images[:5]).plot()._repr_svg_().startswith("<svg")
         True
         """
         layers = self.worst(count)
-        most = max([1.0] + [min(one.sqnr, 100.0) for one in layers])
+        noises = [_noise(one.sqnr) for one in layers]
+        most = max([1e-9] + noises)
         height = (len(layers) + 2) * (_BAR + _GAP)
-        rows = [f'<text x="4" y="{_BAR}" font-weight="bold">SQNR in dB: higher is better, lowest first</text>']
-        for i, one in enumerate(layers, 1):
+        rows = [f'<text x="4" y="{_BAR}" font-weight="bold">Noise, and SQNR in dB (higher is better)</text>']
+        for i, (one, noise) in enumerate(zip(layers, noises), 1):
             y = i * (_BAR + _GAP) + _GAP
-            value = max(0.0, min(one.sqnr, 100.0))
-            colour = "#c0392b" if value < 15 else "#d68910" if value < 25 else "#2e86c1"
+            colour = error_color(one.sqnr)
             name = one.name if len(one.name) <= 36 else "…" + one.name[-35:]
-            length = value / most * (_WIDTH - _NAME - 60)
+            length = noise / most * (_WIDTH - _NAME - 60)
             rows.append(f'<g><title>{xml_text(one.name)} ({xml_text(one.op)})</title>'
                         f'<text x="{_NAME - 6}" y="{y + 12}" text-anchor="end">{xml_text(name)}</text>'
                         f'<rect x="{_NAME}" y="{y}" width="{length:.1f}" height="{_BAR}" fill="{colour}"/>'

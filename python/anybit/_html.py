@@ -11,8 +11,15 @@ from ._checks import Path, checked
 from ._files import write_integer
 from ._text import shown
 
+# The colours of errors: up to these dB, then the last. The report page has the same (web/src/style.css), and the terminal.
+ERROR_SCALE = ((10, "#a61e4d"), (20, "#d9480f"), (30, "#b7791f"), (40, "#2b8a3e"), (float("inf"), "#1971a8"))
 _CELL = "padding:2px 10px;text-align:"
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def error_color(sqnr: float) -> str:
+    """The colour of an SQNR in dB."""
+    return next((color for below, color in ERROR_SCALE if sqnr < below), ERROR_SCALE[-1][1])
 
 
 def xml_text(text: str) -> str:

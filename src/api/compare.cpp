@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <unordered_set>
 
 #include "api/executor_options.hpp"
 #include "api/model_access.hpp"
 #include "api/value.hpp"
 #include "api/verdict.hpp"
+#include "api/worst_samples.hpp"
 #include "base/error.hpp"
 #include "base/guard.hpp"
 #include "base/try.hpp"
@@ -27,6 +29,14 @@ using evaluate::DifferenceSums;
 using evaluate::is_among;
 using ops::Array;
 using ops::Datum;
+
+constexpr double kExact = 200;  // dB: no difference
+
+double sqnr_of(const DifferenceSums& sums) {
+  Difference difference;
+  sums.fill(difference);
+  return difference.sqnr;
+}
 
 struct Layer {
   std::string name, op, other;  // other: the name in the other model
@@ -257,7 +267,9 @@ class Run {
       return ours.empty() ? Result<void>() : scores_.add(ours[0], nullptr);
     }
     if (!ours.empty() && ours[0].is_array()) rank_ = static_cast<std::int64_t>(ours[0].array.rank());
+    lowest_.reset();
     for (std::size_t i = 0; i < ours.size(); ++i) TRY(add_output(i, ours[i], (*theirs)[i]));
+    if (lowest_) worst_.add(result_.samples, *lowest_, inputs);
     return ours.empty() ? Result<void>() : scores_.add(ours[0], &(*theirs)[0]);
   }
 
@@ -274,7 +286,10 @@ class Run {
     const std::vector<float> a = TRY(floats(reference, first_->memory())),
                              b = TRY(floats(other, second_->memory()));
     if (a.size() == b.size()) {
-      outputs_[i].add(a, b);
+      DifferenceSums sample;
+      sample.add(a, b);
+      outputs_[i].add(sample);
+      if (!a.empty()) lowest_ = std::min(lowest_.value_or(kExact), sqnr_of(sample));
       if (!a.empty()) parts_[i].add(reference.array.dims(), a, b);
       return {};
     }
@@ -291,6 +306,7 @@ class Run {
       const std::string& name = result_.outputs.back().name = first_->outputs()[i].name;
       std::ranges::move(parts_[i].parts(name), std::back_inserter(found_));
     }
+    result_.worst_samples = worst_.take();
     forget_rows();
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       Difference difference;
@@ -346,6 +362,8 @@ class Run {
   std::vector<DifferenceSums> sums_, outputs_;
   std::vector<evaluate::OutputParts> parts_;  // of each output
   std::vector<OutputPart> found_;
+  WorstSamples worst_;
+  std::optional<double> lowest_;      // SQNR of the outputs for the sample at hand; empty: not comparable
   std::int64_t rank_ = 0;             // of the first output
   std::vector<std::string> reasons_;  // why samples of an output are not compared; empty if all are
   std::int64_t failed_ = 0;           // samples that the second model cannot run

@@ -9,7 +9,9 @@
 #include "api/inspect_parameters.hpp"
 #include "api/model_access.hpp"
 #include "api/ranges.hpp"
+#include "api/report_facts.hpp"
 #include "api/report_graph.hpp"
+#include "api/report_samples.hpp"
 #include "base/guard.hpp"
 #include "base/try.hpp"
 #include "calibrate/histogram.hpp"
@@ -126,6 +128,7 @@ Json json_of(const Comparison& one) {
   json["layers"] = Json::array();
   for (const Difference& output : one.outputs) json["outputs"].push_back(json_of(output));
   for (const Difference& layer : one.layers) json["layers"].push_back(json_of(layer));
+  json["worst_samples"] = worst_samples_json(one.worst_samples);
   return json;
 }
 
@@ -249,6 +252,7 @@ Result<std::string> report_json(const ReportInput& input) noexcept {
     if (input.quantization) add_quantization(*input.quantization, json);
     // A model that was quantized before is not changed, and the report has no quantization data of its nodes.
     if (!input.quantization || input.quantization->nodes.empty()) TRY(add_model(input, json));
+    TRY(add_node_facts(input, json));
     if (input.comparison) {
       json["verdict"] = Json::parse(to_json(input.comparison->verdict));
       json["comparison"] = json_of(*input.comparison);

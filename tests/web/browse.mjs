@@ -12,7 +12,7 @@ const settled = (page) => page.evaluate(() => new Promise((done) => {
   requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 50)));
 }));
 
-const texts = (page, selector) => page.$$eval(selector, (all) => all.map((one) => one.innerText.trim()));
+const texts = (page, selector) => page.$$eval(selector, (all) => all.map((one) => (one.innerText ?? one.textContent).trim()));
 
 const steps = {
   tiles: (page) => page.$$eval(".tile", (all) => Object.fromEntries(all.map((one) => {
@@ -48,7 +48,7 @@ const steps = {
   },
   details: (page) => page.waitForSelector(".details").then((found) => found.evaluate((one) => ({
     op: one.querySelector("h2").innerText,
-    name: one.querySelector("header p").innerText,
+    name: one.querySelector(".own-name").innerText,
     sqnr: one.querySelector("[data-sqnr]")?.dataset.sqnr,
     plots: one.querySelectorAll(".plot canvas").length,
     text: one.innerText,
@@ -107,6 +107,40 @@ const steps = {
     await page.mouse.up();
     return page.evaluate(() => Math.max(...globalThis.frames_seen.slice(1).map((now, i) => now - globalThis.frames_seen[i])));
   },
+  // Size and zoom of the drawing, and how many boxes and frames it has.
+  drawing: async (page) => {
+    await settled(page);
+    return page.$eval(".canvas canvas", ({ dataset }) => Object.fromEntries(Object.entries(dataset).map(([key, value]) => [key, Number(value)])));
+  },
+  frames: async (page) => { await settled(page); return page.$$eval(".canvas .frame", (all) => all.map((one) => one.textContent)); },
+  // Clicks the middle of a box of the drawing.
+  clickBox: async (page, { label, double }) => {
+    await settled(page);
+    const { x, y } = await page.$eval(".canvas canvas", (canvas, wanted) => {
+      const box = [...canvas.querySelectorAll(".box")].find((one) => one.textContent === wanted);
+      const { x, y, zoom } = canvas.dataset;
+      return { x: Number(x) + zoom * box.dataset.x, y: Number(y) + zoom * box.dataset.y };
+    }, label);
+    const canvas = page.locator(".canvas canvas");
+    await (double ? canvas.dblclick({ position: { x, y } }) : canvas.click({ position: { x, y } }));
+    await settled(page);
+    return null;
+  },
+  bars: (page, { selector }) => page.$$eval(selector, (all) => all.map((one) => ({
+    noise: Number(one.dataset.noise), width: one.getBoundingClientRect().width,
+  }))),
+  // The colours of the legend, and of the formats in the file.
+  legend: (page) => page.evaluate(() => {
+    const colors = (selector) => Object.fromEntries([...document.querySelectorAll(selector)].map((one) => [
+      one.innerText.trim().replace(/\s+\S+( [KMG]?i?B)?$/, ""), getComputedStyle(one.querySelector("i")).backgroundColor,
+    ]));
+    return { ...colors(".legend li"), tile: colors(".mixlegend span") };
+  }),
+  pixels: (page, { selector }) => page.$eval(selector, (canvas) => {
+    const { width, height, data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    return { width, height, data: [...data] };
+  }),
+  choose: async (page, { selector, value }) => { await page.selectOption(selector, value); await settled(page); return null; },
   wait: async (page, { ms }) => { await page.waitForTimeout(ms); return null; },
   screenshot: async (page, { path }) => { await page.screenshot({ path }); return path; },
 };

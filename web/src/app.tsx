@@ -1,80 +1,83 @@
-// The page: summary, tabs, search, details of the selected node, theme, and a second report.
+// The page: the verdict, tabs, search, the panel of what is selected, and further reports.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { parseFile, type Report } from "./data";
-import { Details } from "./details";
 import { GraphView } from "./graph_view";
+import { GroupPanel } from "./group_panel";
+import { isQuantized } from "./harm";
 import { Layers } from "./layers";
 import { Left } from "./left";
-import { Runs, runName } from "./runs";
+import { NodePanel } from "./node_panel";
+import { Outputs } from "./outputs";
+import { leadingTo } from "./leading";
+import type { Rule } from "./recipe";
+import { RecipeView } from "./recipe_view";
+import { Runs } from "./runs";
 import { Search } from "./search";
+import type { Selection } from "./selection";
+import { Summary } from "./summary";
+import { Sweep } from "./sweep";
+import { Tabs, tabsOf, type Tab } from "./tabs";
 import { Tensors } from "./tensors";
+import { useTheme } from "./theme";
 import { Tiles } from "./tiles";
-import { VerdictBanner } from "./verdict_banner";
-
-const TABS = ["graph", "layers", "tensors", "left", "runs"] as const;
-type Tab = (typeof TABS)[number];
-const NAMES: Record<Tab, string> = {
-  graph: "Graph",
-  layers: "Layers",
-  tensors: "Tensors",
-  left: "Left in float",
-  runs: "Two reports",
-};
-
-// The theme: the user's choice, by default the system's.
-function useTheme(): [string, () => void] {
-  const system = window.matchMedia("(prefers-color-scheme: dark)");
-  const [dark, setDark] = useState(system.matches);
-  useEffect(() => {
-    const follow = (): void => setDark(system.matches);
-    system.addEventListener("change", follow);
-    return () => system.removeEventListener("change", follow);
-  }, []);
-  document.documentElement.dataset.theme = dark ? "dark" : "light";
-  return [dark ? "dark" : "light", () => setDark(!dark)];
-}
+import { Top } from "./top";
+import { treeOf } from "./tree";
 
 export function App({ report }: { report: Report }) {
   const [theme, toggle] = useTheme();
-  const [tab, setTab] = useState<Tab>("graph");
-  const [node, setNode] = useState<number>();
+  const tabs = tabsOf(report);
+  const [tab, setTab] = useState<Tab>(tabs[0]!);
+  const [selected, setSelected] = useState<Selection>();
+  const [opened, setOpened] = useState<Set<string>>();
   const [value, setValue] = useState<string>();
   const [query, setQuery] = useState("");
-  const [other, setOther] = useState<Report>();
+  const [others, setOthers] = useState<Report[]>([]);
+  const [rules, setRules] = useState<Rule[]>([]);
+  const [output, setOutput] = useState<string>();
   const [error, setError] = useState<string>();
   const search = useRef<HTMLInputElement>(null);
   const found = useRef(false); // by the search, and not focused yet
+  const tree = useMemo(() => treeOf(report), [report]);
+  const group = selected?.group === undefined ? undefined : tree.groups.get(selected.group);
+  const node = selected?.node;
 
   const matches = useMemo(() => {
     const wanted = query.trim().toLowerCase();
     if (!wanted) return undefined;
-    const found = new Set<number>();
+    const matching = new Set<number>();
     report.data.nodes.forEach((one, i) => {
-      if (`${one.name} ${one.op} ${one.out.join(" ")} ${one.to ?? ""}`.toLowerCase().includes(wanted))
-        found.add(i);
+      if (`${one.name} ${one.op} ${one.out.join(" ")} ${one.to ?? ""}`.toLowerCase().includes(wanted)) matching.add(i);
     });
-    return found;
+    return matching;
   }, [report, query]);
+  const leading = useMemo(() => (output === undefined ? undefined : leadingTo(report, output)), [report, output]);
 
-  const pickNode = (index: number | undefined): void => {
-    setNode(index);
-    if (index !== undefined)
-      setValue(report.data.nodes[index]!.out.find((name) => report.layer(name) ?? report.tensor(name)));
+  const select = (next: Selection | undefined): void => {
+    setSelected(next);
+    if (next?.node !== undefined)
+      setValue(report.data.nodes[next.node]!.out.find((name) => report.layer(name) ?? report.tensor(name)));
   };
   const pickValue = (name: string): void => {
     setValue(name);
     const index = report.maker.get(name) ?? report.users.get(name)?.[0];
-    if (index !== undefined) setNode(index);
+    if (index !== undefined) setSelected({ node: index });
   };
-  const open = async (file: File): Promise<void> => {
-    try {
-      setOther(parseFile(await file.text()));
-      setError(undefined);
-      setTab("runs");
-    } catch {
-      setError(`${file.name} is not an anybit report`);
-      setTab("runs");
+  const setRule = (names: string[], scheme: string | undefined): void =>
+    setRules((now) => [
+      ...now.filter((rule) => !names.includes(rule.name)),
+      ...(scheme === undefined ? [] : names.map((name) => ({ name, scheme }))),
+    ]);
+  const open = async (files: File[]): Promise<void> => {
+    for (const file of files) {
+      try {
+        const other = parseFile(await file.text());
+        setOthers((now) => [...now, other]);
+        setError(undefined);
+      } catch {
+        setError(`${file.name} is not an anybit report`);
+      }
     }
+    if (files.length > 0) setTab("runs");
   };
 
   useEffect(() => {
@@ -84,13 +87,12 @@ export function App({ report }: { report: Report }) {
         event.preventDefault();
         search.current?.focus();
       }
-      if (event.key === "Escape" && !typing) setNode(undefined);
+      if (event.key === "Escape" && !typing) setSelected(undefined);
     };
     const over = (event: DragEvent): void => event.preventDefault();
     const drop = (event: DragEvent): void => {
       event.preventDefault();
-      const file = event.dataTransfer?.files[0];
-      if (file) void open(file);
+      void open([...(event.dataTransfer?.files ?? [])]);
     };
     window.addEventListener("keydown", key);
     window.addEventListener("dragover", over);
@@ -107,38 +109,27 @@ export function App({ report }: { report: Report }) {
   useLayoutEffect(() => {
     if (!found.current) return;
     found.current = false;
-    document.querySelector<HTMLElement>("#panel canvas[tabindex], #panel .list, .details button")?.focus();
+    document.querySelector<HTMLElement>("#panel .canvas canvas[tabindex], #panel .list, .details button")?.focus();
   });
+  // On a phone the panel covers the lower half: what was chosen moves into the upper one.
+  useLayoutEffect(() => {
+    if (selected && window.matchMedia("(max-width: 760px)").matches)
+      document.querySelector("main")!.scrollIntoView({ block: "start" });
+  }, [selected !== undefined]);
 
-  const moveTab = (event: KeyboardEvent): void => {
-    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
-    if (!step) return;
-    const next = TABS[(TABS.indexOf(tab) + step + TABS.length) % TABS.length]!;
-    setTab(next);
-    document.getElementById(`tab-${next}`)?.focus();
-  };
   const left = report.data.nodes.filter((one) => one.outcome === "float").length;
   const counts: Partial<Record<Tab, number>> = {
     layers: report.layers.length,
     tensors: report.data.tensors.length + report.weights.length,
     ...(report.data.after ? { left } : {}),
+    ...(rules.length > 0 ? { recipe: rules.length } : {}),
+    ...(others.length > 0 ? { runs: others.length + 1 } : {}),
   };
-  const after = report.data.after?.file.split(/[\\/]/).pop();
+  const close = (): void => setSelected(undefined);
 
   return (
     <>
-      <header class="top">
-        <div class="title">
-          <h1 title={report.data.before?.file}>{report.title()}</h1>
-          <p class="dim">
-            {report.data.command}
-            {report.data.recipe && ` · ${report.data.recipe}`}
-            {after && ` · ${after}`}
-            {report.data.samples
-              ? ` · ${report.data.samples.toLocaleString("en")} ${report.data.samples === 1 ? "sample" : "samples"}`
-              : ""}
-          </p>
-        </div>
+      <Top report={report} theme={theme} onTheme={toggle}>
         <Search
           report={report}
           input={search}
@@ -148,57 +139,59 @@ export function App({ report }: { report: Report }) {
           onPick={(index) => {
             found.current = true;
             setQuery("");
-            pickNode(index);
-            if (tab === "runs" || tab === "left") setTab("graph");
+            select({ node: index });
+            if (!["graph", "layers", "tensors"].includes(tab)) setTab("graph");
           }}
         />
-        <button
-          class="button"
-          onClick={toggle}
-          aria-label={theme === "dark" ? "Light" : "Dark"}
-          title={theme === "dark" ? "Light" : "Dark"}
-        >
-          {theme === "dark" ? "☀" : "☾"}
-        </button>
-      </header>
-      <VerdictBanner report={report} />
+      </Top>
+      <Summary
+        report={report}
+        onSelect={(next) => {
+          select(next);
+          setTab("graph");
+        }}
+        onExclude={(nodes) => {
+          setRule(nodes.filter((i) => isQuantized(report.data.nodes[i]!)).map((i) => report.data.nodes[i]!.name), "float");
+          setTab("recipe");
+        }}
+        onOutputs={() => setTab("outputs")}
+      />
       <Tiles report={report} />
-      {(report.data.remarks ?? []).length > 0 && (
-        <details class="remarks">
-          <summary>
-            {report.data.remarks!.length} {report.data.remarks!.length === 1 ? "remark" : "remarks"}
-          </summary>
-          <ul>
-            {report.data.remarks!.map((remark) => (
-              <li key={remark}>{remark}</li>
-            ))}
-          </ul>
-        </details>
-      )}
-      <div class="tabs" role="tablist" onKeyDown={moveTab}>
-        {TABS.map((one) => (
-          <button
-            key={one}
-            id={`tab-${one}`}
-            role="tab"
-            aria-selected={tab === one}
-            aria-controls="panel"
-            tabIndex={tab === one ? 0 : -1}
-            onClick={() => setTab(one)}
-          >
-            {NAMES[one]}
-            {counts[one] !== undefined && <small>{counts[one]!.toLocaleString("en")}</small>}
-            {one === "runs" && other && <small>{runName(other)}</small>}
-          </button>
-        ))}
-      </div>
-      <main class={node !== undefined ? "with-details" : ""}>
+      <Tabs
+        tabs={tabs}
+        tab={tab}
+        counts={counts}
+        outputs={report.data.comparison ? (report.data.outputs ?? []) : []}
+        output={output}
+        onTab={setTab}
+        onOutput={setOutput}
+      />
+      <main class={selected !== undefined ? "with-details" : ""}>
         <div class="main" id="panel" role="tabpanel" aria-labelledby={`tab-${tab}`}>
+          {tab === "sweep" && <Sweep report={report} />}
           {tab === "graph" && (
-            <GraphView report={report} selected={node} matches={matches} theme={theme} onSelect={pickNode} />
+            <GraphView
+              report={report}
+              tree={tree}
+              selected={selected}
+              matches={matches}
+              leading={leading}
+              open={opened}
+              theme={theme}
+              onSelect={select}
+              onOpen={setOpened}
+            />
           )}
           {tab === "layers" && (
-            <Layers report={report} other={other} selected={value} theme={theme} onSelect={pickValue} />
+            <Layers
+              report={report}
+              others={others}
+              leading={leading}
+              matches={matches}
+              selected={value}
+              theme={theme}
+              onSelect={pickValue}
+            />
           )}
           {tab === "tensors" && (
             <Tensors
@@ -211,33 +204,59 @@ export function App({ report }: { report: Report }) {
               onSelect={pickValue}
             />
           )}
-          {tab === "left" && <Left report={report} selected={node} query={query} onSelect={pickNode} />}
+          {tab === "left" && (
+            <Left report={report} selected={node} query={query} onSelect={(index) => select({ node: index })} />
+          )}
+          {tab === "outputs" && <Outputs report={report} output={output} />}
+          {tab === "recipe" && (
+            <RecipeView
+              report={report}
+              rules={rules}
+              onRemove={(name) => setRule([name], undefined)}
+              onClear={() => setRules([])}
+            />
+          )}
           {tab === "runs" && (
             <Runs
               report={report}
-              other={other}
+              others={others}
               error={error}
               selected={value}
-              onOpen={(file) => void open(file)}
-              onClose={() => setOther(undefined)}
+              onOpen={(files) => void open(files)}
+              onClose={(index) => setOthers(others.filter((_, i) => i !== index))}
               onSelect={pickValue}
             />
           )}
         </div>
         {node !== undefined && (
-          <Details
+          <NodePanel
             key={node}
             report={report}
-            other={other}
+            others={others}
             node={node}
+            rules={rules}
             theme={theme}
-            onSelect={pickNode}
-            onClose={() => setNode(undefined)}
+            onSelect={select}
+            onRule={(name, scheme) => setRule([name], scheme)}
+            onClose={close}
+          />
+        )}
+        {group && (
+          <GroupPanel
+            key={group.key}
+            report={report}
+            tree={tree}
+            group={group}
+            rules={rules}
+            onSelect={select}
+            onRules={setRule}
+            onClose={close}
           />
         )}
       </main>
       <footer class="dim">
-        anybit {report.data.anybit} · <kbd>/</kbd> searches, arrows move, <kbd>Esc</kbd> closes
+        anybit {report.data.anybit} · <kbd>/</kbd> searches, arrows move, <kbd>Enter</kbd> opens a module, <kbd>Esc</kbd>{" "}
+        closes
       </footer>
     </>
   );

@@ -1,129 +1,7 @@
-// The data that the engine embeds in the page (src/api/report_json.cpp), with lookups by name.
+// A report, with lookups by name.
+import type { Difference, Document, GraphNode, Tensor, Weight } from "./document";
 
-export interface Histogram {
-  low: number;
-  high: number;
-  counts: number[];
-}
-
-export interface ModelFile {
-  file: string;
-  bytes: number;
-  ms?: number;
-  parameters: { type: string; tensors: number; elements: number; bytes: number }[];
-}
-
-export interface GraphNode {
-  name: string;
-  op: string;
-  in: string[];
-  out: string[];
-  outcome?: string;
-  graph?: string;
-  to?: string;
-  reason?: string;
-}
-
-export interface Tensor {
-  name: string;
-  to?: string;
-  values?: string[];
-  low?: number;
-  high?: number;
-  seen_low?: number;
-  seen_high?: number;
-  samples?: number;
-  fixed?: boolean;
-  scale?: number;
-  zero_point?: number;
-  levels?: number;
-  grid_low?: number;
-  grid_high?: number;
-  saturated?: number;
-  histogram?: Histogram;
-}
-
-export interface Weight {
-  name: string;
-  bytes_before: number;
-  to?: string;
-  bytes_after?: number;
-  sqnr_db?: number;
-  raised?: number;
-  rounded_for_sums?: number;
-  levels?: number;
-  scales?: number;
-  scale_low?: number;
-  scale_high?: number;
-  histogram?: Histogram;
-}
-
-export interface Difference {
-  name: string;
-  op: string;
-  sqnr_db: number;
-  cosine: number;
-  largest_error: number;
-  largest_value: number;
-}
-
-interface Right {
-  top1: number;
-  top5: number;
-}
-
-export interface Comparison {
-  samples: number;
-  rows: number;
-  agreed: number;
-  labelled?: number;
-  before?: Right;
-  after?: Right;
-  outputs: Difference[];
-  layers: Difference[];
-}
-
-export type Level = "ok" | "degraded" | "broken" | "unknown";
-
-export interface PartVerdict {
-  output: string;
-  kind: "classes" | "probabilities" | "values";
-  level: Level;
-  reason: string;
-  count: number;
-  sqnr_db: number | null;
-  cosine: number | null;
-  axis?: number;
-  channels?: [number, number];
-  agreement?: { rows: number; agreed: number };
-  decisions?: { threshold: number; before: number; after: number; both: number };
-}
-
-export interface Verdict {
-  level: Level;
-  reason: string;
-  recipe?: string;
-  parts: PartVerdict[];
-}
-
-export interface Document {
-  version: number;
-  anybit: string;
-  command: "quantize" | "compare" | "calibrate";
-  before?: ModelFile;
-  after?: ModelFile;
-  recipe?: string;
-  observer?: string;
-  samples?: number;
-  remarks?: string[];
-  inputs?: string[];
-  outputs?: string[];
-  nodes: GraphNode[];
-  tensors: Tensor[];
-  weights?: Weight[];
-  verdict?: Verdict;
-  comparison?: Comparison;
-}
+export * from "./document";
 
 // A report with indices by name.
 export class Report {
@@ -135,6 +13,7 @@ export class Report {
   private readonly tensorOf = new Map<string, Tensor>();
   private readonly weightOf = new Map<string, Weight>();
   private readonly drops = new Map<string, number>();
+  private readonly reaching = new Map<string, number>(); // SQNR on the path to a value
 
   constructor(readonly data: Document) {
     this.layers = (data.comparison?.layers ?? []).map(readable);
@@ -183,15 +62,33 @@ export class Report {
     return path.split(/[\\/]/).pop() || "merged ranges";
   }
 
+  // The type of a value, if it is known.
+  type(value: string): string | undefined {
+    const maker = this.maker.get(value);
+    if (maker !== undefined) {
+      const node = this.data.nodes[maker]!;
+      return node.types?.[node.out.indexOf(value)] || undefined;
+    }
+    const input = (this.data.inputs ?? []).indexOf(value);
+    return (input >= 0 ? this.data.input_types?.[input] : this.data.constants?.[value]) || undefined;
+  }
+
+  // The lowest SQNR of the inputs of a node, through nodes whose values are not compared.
+  sqnrIn(node: GraphNode): number | undefined {
+    const all = node.in.map((value) => this.reaching.get(value)).filter((x) => x !== undefined);
+    return all.length ? Math.min(...all) : undefined;
+  }
+
   private findDrops(): void {
-    const reaching = new Map<string, number>(); // SQNR on the path to a value, through values that are not compared
+    const { reaching } = this;
     for (const name of this.data.inputs ?? []) reaching.set(name, EXACT);
     for (const node of this.data.nodes) {
       let worst = EXACT;
       for (const value of node.in) worst = Math.min(worst, reaching.get(value) ?? EXACT);
       for (const value of node.out) {
         const own = this.layerOf.get(value)?.sqnr_db;
-        if (own !== undefined) this.drops.set(value, Math.max(0, Math.min(worst, CLEAN) - own));
+        // What enters the first layers is exact: how much they lose says nothing beside other layers.
+        if (own !== undefined && worst < EXACT) this.drops.set(value, Math.max(0, Math.min(worst, CLEAN) - own));
         reaching.set(value, own ?? worst);
       }
     }
@@ -209,7 +106,7 @@ function readable(layer: Difference): Difference {
   layer.largest_value ??= Infinity;
   return layer;
 }
-export const NOTHING_LEFT = -999; // dB
+export const NOTHING_LEFT = -999; // dB: only one of the models has NaN
 
 export function parse(text: string): Report {
   const data = JSON.parse(text) as Partial<Document>;

@@ -1,271 +1,263 @@
-// The graph view: zoom by wheel or pinch, drag, click; keyboard: arrows, +, -, 0.
-import { select } from "d3-selection";
-import { zoom, zoomIdentity, type D3ZoomEvent, type ZoomBehavior } from "d3-zoom";
+// The network: zoom by wheel or pinch, drag, click; keyboard: arrows, Enter, +, -, 0.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { kindsOf, type ColorMode } from "./colors";
 import type { Report } from "./data";
-import { decibels } from "./format";
-import { layoutOf, type Drawing } from "./layout";
-import { Painter, type Highlight, type View } from "./painter";
+import { GraphContents } from "./graph_contents";
+import { GraphToolbar } from "./graph_toolbar";
+import { layoutOf, type Placed } from "./layout";
+import { Painter, type Highlight } from "./painter";
+import { MiniMap } from "./minimap";
+import type { Selection } from "./selection";
+import { firstView, fittingAtFirst } from "./first_view";
+import { groupsAround, nodesIn, type Group, type Tree } from "./tree";
+import { GraphTip } from "./graph_tip";
+import { useZoom } from "./zoom";
 
 interface Props {
   report: Report;
-  selected: number | undefined;
+  tree: Tree;
+  selected: Selection | undefined;
   matches: Set<number> | undefined; // nodes that match the search
+  leading: Set<number> | undefined; // nodes that lead to the chosen output
+  open: Set<string> | undefined; // groups; undefined before the first drawing
   theme: string;
-  onSelect: (node: number | undefined) => void;
+  onSelect: (selection: Selection | undefined) => void;
+  onOpen: (open: Set<string>) => void;
 }
 
-function startView(drawing: Drawing, width: number, height: number): View {
-  const whole = Math.min((height - 40) / drawing.height, (width - 60) / drawing.width);
-  const k = Math.min(1.1, Math.max(whole, Math.min(0.75, (width - 60) / drawing.width)));
-  const first = drawing.boxes[0];
-  const middle = drawing.width * k <= width || !first ? drawing.left + drawing.width / 2 : first.x;
-  return {
-    x: width / 2 - middle * k,
-    y: Math.max(20, ((height - drawing.height * k) / 2) * Number(whole >= k)),
-    k,
-  };
-}
 
-export function GraphView({ report, selected, matches, theme, onSelect }: Props) {
-  const [mode, setMode] = useState<ColorMode>(
-    report.data.command === "compare" && report.layers.length > 0 ? "error" : "format",
-  );
+export function GraphView({ report, tree, selected, matches, leading, open, theme, onSelect, onOpen: setOpen }: Props) {
+  const [mode, setMode] = useState<ColorMode>(report.layers.length > 0 ? "error" : "format");
   const [only, setOnly] = useState<string>();
-  const [tip, setTip] = useState<{ x: number; y: number; node: number }>();
+  const [tip, setTip] = useState<{ x: number; y: number; box: Placed }>();
+  const [aspect, setAspect] = useState(1.6);
   const canvas = useRef<HTMLCanvasElement>(null);
-  const behavior = useRef<ZoomBehavior<HTMLCanvasElement, unknown>>(undefined);
-  const view = useRef<View>({ x: 0, y: 0, k: 1 });
   const hover = useRef(-1);
-  const drawing = useMemo(() => layoutOf(report), [report]);
-  const boxOf = useMemo(() => new Map(drawing.boxes.map((box, i) => [box.node, i])), [drawing]);
+  const anchor = useRef<{ key: string; x: number; y: number }>(undefined); // what stays in place when a group opens
+  const drawing = useMemo(() => layoutOf(tree, open ?? new Set(), aspect), [tree, open, aspect]);
   const { nodes: kinds, legend } = useMemo(() => kindsOf(report, mode), [report, mode]);
   const painter = useRef<Painter>(undefined);
+  const map = useRef<MiniMap>(undefined);
   const repaint = useRef<() => void>(() => {});
-  const selectedBox = selected === undefined ? -1 : (boxOf.get(selected) ?? -1);
+  const zoom = useZoom(canvas, repaint, (view, x, y) => map.current?.at(view, x, y) !== undefined);
 
-  const highlight = (): Highlight => ({
-    selected: selectedBox,
-    hover: hover.current,
-    faded: (box) => {
-      const node = drawing.boxes[box]!.node;
-      if (node < 0) return only !== undefined || matches !== undefined;
-      return (
-        (only !== undefined && kinds[node]?.key !== only) || (matches !== undefined && !matches.has(node))
-      );
-    },
-  });
-
-  const moveTo = (next: View): void => {
-    const target = select(canvas.current!);
-    behavior.current!.transform(target, zoomIdentity.translate(next.x, next.y).scale(next.k));
+  const boxOf = (one: Selection | undefined): number => {
+    if (!one) return -1;
+    if (one.group !== undefined) return drawing.boxes.findIndex((box) => box.group?.key === one.group);
+    const item = tree.itemOf.get(one.node!);
+    return drawing.boxes.findIndex((box) => item !== undefined && box.first <= item && item <= box.last);
   };
+  const selectedBox = useMemo(() => boxOf(selected), [drawing, selected]);
+
+  // Which boxes are drawn faintly: none of their nodes is wanted.
+  const faded = useMemo(() => {
+    if (only === undefined && !matches && !leading) return () => false;
+    const wanted = (node: number): boolean =>
+      (only === undefined || kinds[node]?.key === only) && (!matches || matches.has(node)) && (!leading || leading.has(node));
+    const known = new Map<string, boolean>();
+    return (box: Placed): boolean => {
+      if (!box.group) return box.node >= 0 ? !wanted(box.node) : only !== undefined || matches !== undefined;
+      const { key } = box.group;
+      if (!known.has(key)) known.set(key, !nodesIn(tree, box.group).some(wanted));
+      return known.get(key)!;
+    };
+  }, [tree, kinds, only, matches, leading]);
+
   const size = (): [number, number] => [canvas.current!.clientWidth, canvas.current!.clientHeight];
-  const fit = (): void => {
-    const [width, height] = size();
-    const k = Math.min(1.1, (height - 24) / drawing.height, (width - 60) / drawing.width);
-    moveTo({
-      x: width / 2 - (drawing.left + drawing.width / 2) * k,
-      y: (height - drawing.height * k) / 2,
-      k,
-    });
-  };
-  const center = (box: number, keepIfSeen: boolean): void => {
-    const [width, height] = size();
-    const { x, y } = drawing.boxes[box]!;
-    const now = view.current;
-    const [sx, sy] = [x * now.k + now.x, y * now.k + now.y];
-    const seen = sx > 60 && sx < width - 60 && sy > 30 && sy < height - 30 && now.k > 0.35;
-    if (keepIfSeen && seen) return;
-    const k = Math.max(now.k, 0.8);
-    moveTo({ x: width / 2 - x * k, y: height / 2 - y * k, k });
+  repaint.current = () => {
+    const highlight: Highlight = { selected: selectedBox, hover: hover.current, faded };
+    painter.current?.paint(zoom.view(), highlight);
+    Object.assign(canvas.current!.dataset, { x: zoom.view().x, y: zoom.view().y, zoom: zoom.view().k });
+    map.current?.paint(canvas.current!.getContext("2d")!, zoom.view());
   };
 
-  // The painter depends on the drawing and the colours.
+  const toggle = (group: Group): void => {
+    const next = new Set(open);
+    const box = drawing.boxes.find((one) => one.group?.key === group.key);
+    const frame = drawing.frames.find((one) => one.group.key === group.key);
+    if (box) anchor.current = { key: group.key, x: box.x - box.width / 2, y: box.y - box.height / 2 };
+    else if (frame) anchor.current = { key: group.key, x: frame.left, y: frame.top };
+    if (next.has(group.key)) {
+      for (const one of [group, ...inner(group)]) next.delete(one.key);
+    } else next.add(group.key);
+    setOpen(next);
+  };
+
+  // Opens what fits on the screen, once its size is known.
   useEffect(() => {
+    const [width, height] = size();
+    if (width === 0) return;
+    const shape = Math.max(0.5, Math.min(3.5, width / height));
+    setAspect(shape);
+    if (!open) setOpen(fittingAtFirst(tree, shape, width, height));
+  }, [tree]);
+
+  useEffect(() => {
+    if (!open) return;
     const element = canvas.current!;
-    painter.current = new Painter(element, drawing, report, kinds);
-    painter.current.resize(element.clientWidth, element.clientHeight);
+    painter.current = new Painter(element, tree, drawing, report, kinds);
+    painter.current.resize(...size());
+    map.current = new MiniMap(drawing, painter.current, size);
     repaint.current();
   }, [drawing, kinds, report, theme]);
 
-  // Installs zooming once per drawing.
+  const placed = useRef(false);
+  useEffect(() => {
+    if (!open) return;
+    const kept = anchor.current;
+    anchor.current = undefined;
+    if (!placed.current) {
+      zoom.moveTo(firstView(drawing, ...size()));
+      placed.current = true;
+      performance.mark("anybit-drawn");
+    } else if (kept) {
+      const box = drawing.boxes.find((one) => one.group?.key === kept.key);
+      const frame = drawing.frames.find((one) => one.group.key === kept.key);
+      const [x, y] = box ? [box.x - box.width / 2, box.y - box.height / 2] : frame ? [frame.left, frame.top] : [kept.x, kept.y];
+      const now = zoom.view();
+      zoom.moveTo({ ...now, x: now.x + (kept.x - x) * now.k, y: now.y + (kept.y - y) * now.k });
+    }
+  }, [drawing]);
+
   useEffect(() => {
     const element = canvas.current!;
-    let frame = 0;
-    const later = (): void => {
-      frame ||= requestAnimationFrame(() => {
-        frame = 0;
-        repaint.current();
-      });
-    };
-    behavior.current = zoom<HTMLCanvasElement, unknown>()
-      .scaleExtent([0.01, 4])
-      .filter(
-        (event: MouseEvent) =>
-          painter.current!.mapAt(view.current, event.offsetX, event.offsetY) === undefined &&
-          (!event.ctrlKey || event.type === "wheel") &&
-          !event.button,
-      )
-      .on("zoom", (event: D3ZoomEvent<HTMLCanvasElement, unknown>) => {
-        view.current = event.transform;
-        later();
-      });
-    select(element).call(behavior.current).on("dblclick.zoom", null);
     let width = element.clientWidth;
     const watch = new ResizeObserver(() => {
       if (element.clientWidth === 0) return; // the element is being removed
-      if (element.clientWidth !== width)
-        // keeps the centre in place
-        moveTo({ ...view.current, x: view.current.x + (element.clientWidth - width) / 2 });
+      const now = zoom.view();
+      if (element.clientWidth !== width) zoom.moveTo({ ...now, x: now.x + (element.clientWidth - width) / 2 });
       width = element.clientWidth;
-      painter.current!.resize(element.clientWidth, element.clientHeight);
+      painter.current?.resize(...size());
+      if (painter.current) map.current = new MiniMap(drawing, painter.current, size);
       repaint.current();
     });
     watch.observe(element);
-    moveTo(startView(drawing, element.clientWidth, element.clientHeight));
-    repaint.current();
-    performance.mark("anybit-drawn");
-    return () => {
-      watch.disconnect();
-      cancelAnimationFrame(frame);
-    };
+    return () => watch.disconnect();
   }, [drawing]);
 
-  repaint.current = () => painter.current?.paint(view.current, highlight());
-  useEffect(() => {
-    repaint.current();
-  }, [selected, matches, only, mode, theme]);
-  useEffect(() => {
-    if (selectedBox >= 0) center(selectedBox, true);
-  }, [selectedBox]);
+  useEffect(() => repaint.current(), [selectedBox, faded, theme]);
 
-  const point = (event: MouseEvent): void => {
-    const map = painter.current!.mapAt(view.current, event.offsetX, event.offsetY);
-    if (map !== undefined) {
-      if (event.buttons === 1) {
-        const [, height] = size();
-        moveTo({ ...view.current, y: height / 2 - map * view.current.k });
-      }
+  // A selected node is opened to, and moved into view.
+  useEffect(() => {
+    if (!selected || !open) return;
+    const target = selected.group === undefined ? tree.itemOf.get(selected.node!) : tree.groups.get(selected.group)?.first;
+    if (target === undefined) return;
+    const around = groupsAround(tree, target).filter((group) => group.key !== selected.group);
+    const stop = around.findIndex((group) => group.kind === "block");
+    const needed = (stop >= 0 && selected.quiet ? around.slice(0, stop) : around).map((group) => group.key);
+    if (selected.group === undefined && needed.some((key) => !open.has(key))) setOpen(new Set([...open, ...needed]));
+  }, [selected, open === undefined]);
+  useEffect(() => {
+    const box = drawing.boxes[selectedBox];
+    if (box) zoom.show(box, size());
+  }, [selectedBox, drawing]);
+
+  const point = (event: PointerEvent | MouseEvent): void => {
+    const at = map.current?.at(zoom.view(), event.offsetX, event.offsetY);
+    if (at) {
+      if (event.buttons === 1) zoom.center(at, size());
       return;
     }
-    const box = painter.current!.boxAt(view.current, event.offsetX, event.offsetY);
-    const node = box >= 0 ? drawing.boxes[box]!.node : -1;
-    if (box !== hover.current) {
-      hover.current = box;
+    const index = painter.current?.boxAt(zoom.view(), event.offsetX, event.offsetY) ?? -1;
+    if (index !== hover.current) {
+      hover.current = index;
       repaint.current();
     }
-    setTip(node >= 0 ? { x: event.offsetX, y: event.offsetY, node } : undefined);
+    const box = drawing.boxes[index];
+    const told = box && (box.group || box.node >= 0) && !(event instanceof PointerEvent && event.pointerType === "touch");
+    setTip(told ? { x: event.offsetX, y: event.offsetY, box } : undefined);
   };
   const click = (event: MouseEvent): void => {
-    if (painter.current!.mapAt(view.current, event.offsetX, event.offsetY) !== undefined) return point(event);
-    const box = painter.current!.boxAt(view.current, event.offsetX, event.offsetY);
-    onSelect(box >= 0 && drawing.boxes[box]!.node >= 0 ? drawing.boxes[box]!.node : undefined);
+    const view = zoom.view();
+    if (map.current?.at(view, event.offsetX, event.offsetY)) return;
+    const box = drawing.boxes[painter.current!.boxAt(view, event.offsetX, event.offsetY)];
+    if (!box) {
+      const frame = painter.current!.headerAt(view, event.offsetX, event.offsetY);
+      if (frame) toggle(frame.group);
+      else onSelect(undefined);
+    } else if (!box.group) onSelect(box.node < 0 ? undefined : { node: box.node });
+    else if (painter.current!.onButton(view, box, event.offsetX)) toggle(box.group);
+    else onSelect({ group: box.group.key });
+  };
+  const double = (event: MouseEvent): void => {
+    const box = drawing.boxes[painter.current!.boxAt(zoom.view(), event.offsetX, event.offsetY)];
+    if (box?.group && !painter.current!.onButton(zoom.view(), box, event.offsetX)) toggle(box.group);
+  };
+
+  const neighbour = (step: 1 | -1): void => {
+    const box = drawing.boxes[selectedBox];
+    if (!box) return onSelect(report.data.nodes.length > 0 ? { node: 0 } : undefined);
+    const inside = (item: number): boolean => item >= box.first && item <= box.last;
+    const link = tree.network.links.find(({ from, to }) =>
+      step > 0 ? inside(from) && !inside(to) && tree.network.items[to]!.node >= 0 : inside(to) && !inside(from) && tree.network.items[from]!.node >= 0,
+    );
+    if (link) onSelect({ node: tree.network.items[step > 0 ? link.to : link.from]!.node });
+  };
+  const beside = (step: 1 | -1): void => {
+    const now = selected?.node ?? (step > 0 ? -1 : 1);
+    onSelect({ node: Math.max(0, Math.min(report.data.nodes.length - 1, now + step)) });
   };
   const key = (event: KeyboardEvent): void => {
-    const nodes = report.data.nodes;
-    const scale = (by: number): void => behavior.current!.scaleBy(select(canvas.current!), by);
+    const group = drawing.boxes[selectedBox]?.group ?? (selected?.node === undefined ? undefined : groupsAround(tree, tree.itemOf.get(selected.node)!).pop());
     const step: Record<string, () => void> = {
-      "+": () => scale(1.4),
-      "=": () => scale(1.4),
-      "-": () => scale(1 / 1.4),
-      "0": fit,
-      ArrowDown: () => onSelect(nextNode(report, selected, 1)),
-      ArrowUp: () => onSelect(nextNode(report, selected, -1)),
-      ArrowRight: () => onSelect(Math.min(nodes.length - 1, (selected ?? -1) + 1)),
-      ArrowLeft: () => onSelect(Math.max(0, (selected ?? 1) - 1)),
+      "+": () => zoom.by(1.4),
+      "=": () => zoom.by(1.4),
+      "-": () => zoom.by(1 / 1.4),
+      "0": () => zoom.fit(drawing, size()),
+      ArrowDown: () => neighbour(1),
+      ArrowUp: () => neighbour(-1),
+      ArrowRight: () => beside(1),
+      ArrowLeft: () => beside(-1),
+      Enter: () => {
+        if (group) toggle(group);
+      },
       Escape: () => onSelect(undefined),
     };
     const action = step[event.key];
-    if (!action || nodes.length === 0) return;
+    if (!action || report.data.nodes.length === 0) return;
     event.preventDefault();
     action();
   };
 
-  const tipNode = tip && report.data.nodes[tip.node];
   return (
     <div class="graph">
-      <div class="toolbar">
-        <div class="choices" role="group" aria-label="Colour by">
-          {(["format", "error", "outcome"] as const).map((one) => (
-            <button
-              key={one}
-              aria-pressed={mode === one}
-              disabled={one === "error" && report.layers.length === 0}
-              title={
-                one === "error" && report.layers.length === 0 ? "Needs data to compare both models on" : ""
-              }
-              onClick={() => {
-                setMode(one);
-                setOnly(undefined);
-              }}
-            >
-              {one === "format" ? "Format" : one === "error" ? "Error" : "Outcome"}
-            </button>
-          ))}
-        </div>
-        <div class="choices" role="group" aria-label="Zoom">
-          <button
-            title="Zoom in (+)"
-            aria-label="Zoom in"
-            onClick={() => behavior.current!.scaleBy(select(canvas.current!), 1.4)}
-          >
-            +
-          </button>
-          <button
-            title="Zoom out (-)"
-            aria-label="Zoom out"
-            onClick={() => behavior.current!.scaleBy(select(canvas.current!), 1 / 1.4)}
-          >
-            −
-          </button>
-          <button title="The whole network (0)" onClick={fit}>
-            Fit
-          </button>
-        </div>
-        <ul class="legend" aria-label="Legend">
-          {legend.map((kind) => (
-            <li key={kind.key}>
-              <button
-                aria-pressed={only === kind.key}
-                title={`Show only: ${kind.label}`}
-                onClick={() => setOnly(only === kind.key ? undefined : kind.key)}
-              >
-                <i style={{ background: `var(${kind.color})` }} />
-                {kind.label} <b>{kind.count.toLocaleString("en")}</b>
-              </button>
-            </li>
-          ))}
-        </ul>
-      </div>
+      <GraphToolbar
+        report={report}
+        mode={mode}
+        legend={legend}
+        only={only}
+        groups={tree.groups.size > 1}
+        onMode={(next) => {
+          setMode(next);
+          setOnly(undefined);
+        }}
+        onOnly={setOnly}
+        onZoom={zoom.by}
+        onFit={() => zoom.fit(drawing, size())}
+        onOpenAll={() => setOpen(new Set([...tree.groups.keys()]))}
+        onCloseAll={() => setOpen(new Set())}
+      />
       <div class="canvas">
         <canvas
           ref={canvas}
           tabIndex={0}
           role="application"
+          data-boxes={drawing.boxes.length}
+          data-frames={drawing.frames.length}
+          data-width={drawing.width}
+          data-height={drawing.height}
           onPointerMove={point}
           onPointerDown={point}
           onClick={click}
+          onDblClick={double}
           onPointerLeave={() => setTip(undefined)}
           onKeyDown={key}
-          aria-label={`The network: ${report.data.nodes.length} nodes. Arrows go from node to node, plus and minus zoom.`}
-        />
-        {tip && tipNode && (
-          <div
-            class="tip"
-            style={{
-              left: `${Math.min(tip.x + 14, (canvas.current?.clientWidth ?? 600) - 260)}px`,
-              top: `${tip.y + 14}px`,
-            }}
-          >
-            <b>{tipNode.op}</b> {tipNode.name}
-            <div>{tipNode.to ?? tipNode.outcome ?? ""}</div>
-            {report.sqnr(tipNode) !== undefined && <div>{decibels(report.sqnr(tipNode))}</div>}
-            {tipNode.reason && <div class="dim">{tipNode.reason}</div>}
-          </div>
-        )}
-        {drawing.boxes.length === 0 && (
+          aria-label={`The network: ${report.data.nodes.length} nodes. Arrows go from node to node, Enter opens and closes a module, plus and minus zoom.`}
+        >
+          <GraphContents drawing={drawing} onSelect={onSelect} onToggle={toggle} />
+        </canvas>
+        {tip && <GraphTip report={report} tree={tree} kinds={kinds} {...tip} width={canvas.current?.clientWidth ?? 600} />}
+        {report.data.nodes.length === 0 && (
           <p class="empty">{`No network to draw: ${report.data.before ? "the model has no nodes" : "the report has ranges only, without a model"}.`}</p>
         )}
       </div>
@@ -273,13 +265,6 @@ export function GraphView({ report, selected, matches, theme, onSelect }: Props)
   );
 }
 
-// A consumer or producer of the node.
-function nextNode(report: Report, from: number | undefined, step: 1 | -1): number {
-  if (from === undefined) return 0;
-  const node = report.data.nodes[from]!;
-  const next =
-    step > 0
-      ? node.out.flatMap((value) => report.users.get(value) ?? [])
-      : node.in.map((value) => report.maker.get(value)).filter((x) => x !== undefined);
-  return next[0] ?? from;
+function inner(group: Group): Group[] {
+  return group.children.flatMap((child) => (typeof child === "number" ? [] : [child, ...inner(child)]));
 }

@@ -1,245 +1,218 @@
-// Graph layout. A chain becomes one tall box. The graph is cut at boxes that all paths pass through, and dagre lays
-// out each piece. Identical pieces (the layers of a transformer) are laid out once, so the time is linear in the
-// length of the network.
-import { Graph, layout as dagre } from "@dagrejs/dagre";
-import type { Report } from "./data";
-import { simpleLayers } from "./simple_layers";
+// The drawing: open modules are frames around their contents, everything else is a box. Each level is laid out on its
+// own, so that opening a module keeps the others as they are.
+import { folded } from "./fold";
+import { layLevel, type Box, type Level, type Point, type Size, type Sized } from "./level";
+import { isGroup, type Entry, type Group, type Tree } from "./tree";
 
-export const NODE_WIDTH = 168;
-export const NODE_HEIGHT = 36;
-const GAP = 18; // between nodes of a chain
-const LARGEST_PIECE = 160; // boxes per call of dagre
+export const NODE_WIDTH = 172;
+export const NODE_HEIGHT = 40;
+export const HEADER = 26; // of a frame
+const PADDING = 14;
+const MARGIN = 6;
+const PORT: Size = { width: 1, height: 1 };
+const FAR = 40; // items
+const MANY = 4;
+const INNER_ASPECT = 1.5;
+const TALLEST_MODULE = 480; // that is not folded
 
-export interface Placed {
-  node: number; // in the report; -1: an input or output of the model
+export interface Placed extends Box {
+  group?: Group; // closed
+  node: number; // -1: a group, or an input or output of the model
   label: string;
-  x: number; // the centre
-  y: number;
+  first: number; // items
+  last: number;
 }
-export interface Edge {
-  from: number;
-  to: number;
-  points: [number, number][];
-  far: boolean;
-}
-export interface Drawing {
-  boxes: Placed[];
-  edges: Edge[];
+export interface Frame {
+  group: Group;
+  left: number;
+  top: number;
   width: number;
   height: number;
-  left: number;
+  depth: number;
+}
+export interface Edge {
+  links: number[]; // of the network
+  points: Point[];
+  arrow: boolean; // at its end: not at the port of a frame
+  far: boolean; // drawn for the selected box only: a mask that every layer reads
+}
+export interface Drawing extends Size {
+  boxes: Placed[];
+  frames: Frame[];
+  edges: Edge[];
 }
 
-interface Link {
-  from: number;
-  to: number;
-  far: boolean;
+interface Inside {
+  level: Level;
+  top: number; // of the level in its frame
+  bottom: number; // of the frame in the level
+  frame: Sized;
+  children: Map<number, Inside>; // by place in `group.children`
 }
 
-// Nodes and the model's inputs and outputs, in topological order.
-function itemsAndLinks(report: Report): { items: { node: number; label: string }[]; links: Link[] } {
-  const nodes = report.data.nodes;
-  const items: { node: number; label: string }[] = [];
-  const links: Link[] = [];
-  const place = new Map<string, number>();
-  const inputs = new Set(report.data.inputs ?? []);
-  const outputs = new Set(report.data.outputs ?? []);
-  const ways = new Map<string, Link[]>();
-  const link = (value: string, to: number): void => {
-    const from = place.get(value);
-    if (from === undefined || from >= to) return;
-    const list = ways.get(value) ?? [];
-    ways.set(value, list);
-    const one = { from, to, far: list.length > 0 && to - from > 40 };
-    list.push(one);
-    links.push(one);
+const entryKey = (entry: Entry): string => (isGroup(entry) ? entry.key : `item ${entry}`);
+const IN = "in";
+const OUT = "out";
+
+// The links of each open group between its children, and its two ports.
+class Levels {
+  readonly of = new Map<string, Map<string, { from: string; to: string; links: number[]; far: boolean }>>();
+  constructor(
+    private readonly tree: Tree,
+    private readonly open: Set<string>,
+  ) {
+    const far = farLinks(tree);
+    const chains = new Map<number, string[]>();
+    const chain = (item: number): string[] => {
+      let known = chains.get(item);
+      if (!known) chains.set(item, (known = this.chainOf(item)));
+      return known;
+    };
+    tree.network.links.forEach(({ from, to }, link) => {
+      const [a, b] = [chain(from), chain(to)];
+      let k = 0;
+      while (k < a.length && k < b.length && a[k] === b[k]) k += 1;
+      if (k === a.length || k === b.length) return; // within one box
+      this.add(k === 0 ? "" : a[k - 1]!, a[k]!, b[k]!, link, far.has(link));
+      for (let i = k + 1; i < a.length; i += 1) this.add(a[i - 1]!, a[i]!, OUT, link, far.has(link));
+      for (let i = k + 1; i < b.length; i += 1) this.add(b[i - 1]!, IN, b[i]!, link, far.has(link));
+    });
+  }
+
+  // The keys of the open groups around an item, and of the box that shows it.
+  private chainOf(item: number): string[] {
+    const keys: string[] = [];
+    let group = this.tree.root;
+    for (;;) {
+      const child = group.children.find((entry) =>
+        isGroup(entry) ? entry.first <= item && item <= entry.last : entry === item,
+      )!;
+      keys.push(entryKey(child));
+      if (!isGroup(child) || !this.open.has(child.key)) return keys;
+      group = child;
+    }
+  }
+
+  private add(level: string, from: string, to: string, link: number, far: boolean): void {
+    let links = this.of.get(level);
+    if (!links) this.of.set(level, (links = new Map()));
+    const key = `${from}\n${to}`;
+    const one = links.get(key);
+    if (one) {
+      one.links.push(link);
+      one.far &&= far;
+    } else links.set(key, { from, to, links: [link], far });
+  }
+}
+
+// Values with many distant consumers.
+function farLinks(tree: Tree): Set<number> {
+  const { links } = tree.network;
+  const distant = new Map<number, number[]>();
+  links.forEach(({ from, to }, i) => {
+    if (to - from > FAR) distant.set(from, [...(distant.get(from) ?? []), i]);
+  });
+  return new Set([...distant.values()].filter((list) => list.length >= MANY).flat());
+}
+
+export function layoutOf(tree: Tree, open: Set<string>, aspect: number): Drawing {
+  const levels = new Levels(tree, open);
+  const cache = new Map<string, Level>();
+  const drawing: Drawing = { width: 0, height: 0, boxes: [], frames: [], edges: [] };
+
+  const lay = (group: Group): Inside => {
+    const children = new Map<number, Inside>();
+    const sizes: Sized[] = group.children.map((entry, i) => {
+      if (!isGroup(entry) || !open.has(entry.key)) return { width: NODE_WIDTH, height: NODE_HEIGHT };
+      const inside = lay(entry);
+      children.set(i, inside);
+      return inside.frame;
+    });
+    const links = linksOf(group);
+    const near = links.filter((link) => !link.far).map(({ from, to }): [number, number] => [from, to]);
+    const ports = group === tree.root ? [] : [PORT, PORT];
+    const key = JSON.stringify([sizes, near]);
+    let level = cache.get(key);
+    if (!level) {
+      const flat = layLevel([...sizes, ...ports], near);
+      level = group === tree.root ? folded(flat, aspect, 0) : folded(flat, INNER_ASPECT, TALLEST_MODULE);
+      cache.set(key, level);
+    }
+    return framed(level, group.children.length, children);
   };
-  nodes.forEach((node, index) => {
-    for (const value of node.in) {
-      if (!inputs.has(value) || place.has(value)) continue;
-      place.set(value, items.length);
-      items.push({ node: -1, label: value });
-    }
-    const at = items.length;
-    items.push({ node: index, label: node.op });
-    for (const value of new Set(node.in)) link(value, at);
-    for (const value of node.out) if (value) place.set(value, at);
-    for (const value of node.out) {
-      if (!outputs.has(value)) continue;
-      items.push({ node: -1, label: value });
-      link(value, items.length - 1);
-    }
-  });
-  // Long edges of values with few consumers stay (skip connections of a U-Net); those of a mask that every layer reads
-  // are hidden.
-  for (const list of ways.values()) if (list.length < 4) for (const one of list) one.far = false;
-  return { items, links };
-}
 
-interface Chain {
-  members: number[];
-  next: number[];
-}
-
-function chainsOf(count: number, links: Link[]): { chains: Chain[]; chainOf: number[] } {
-  const near = links.filter((link) => !link.far);
-  const outs = new Array<number>(count).fill(0);
-  const ins = new Array<number>(count).fill(0);
-  const before = new Array<number>(count).fill(-1);
-  for (const { from, to } of near) {
-    outs[from]! += 1;
-    ins[to]! += 1;
-    before[to] = from;
-  }
-  const chainOf = new Array<number>(count).fill(-1);
-  const chains: Chain[] = [];
-  for (let i = 0; i < count; i += 1) {
-    const parent = before[i]!;
-    if (ins[i] === 1 && outs[parent] === 1) {
-      chainOf[i] = chainOf[parent]!;
-      chains[chainOf[i]!]!.members.push(i);
-    } else {
-      chainOf[i] = chains.length;
-      chains.push({ members: [i], next: [] });
-    }
-  }
-  for (const { from, to } of near)
-    if (chainOf[from] !== chainOf[to]) chains[chainOf[from]!]!.next.push(chainOf[to]!);
-  return { chains, chainOf };
-}
-
-// Chains in topological order, the earliest first.
-function ordered(chains: Chain[]): number[] {
-  const waiting = new Array<number>(chains.length).fill(0);
-  for (const chain of chains) for (const next of chain.next) waiting[next]! += 1;
-  const order: number[] = [];
-  const ready: number[] = [];
-  for (let i = chains.length - 1; i >= 0; i -= 1) if (waiting[i] === 0) ready.push(i);
-  while (ready.length > 0) {
-    const one = ready.pop()!;
-    order.push(one);
-    for (const next of chains[one]!.next) {
-      waiting[next]! -= 1;
-      if (waiting[next] === 0) ready.push(next);
-    }
-    if (ready.length > 1) ready.sort((a, b) => chains[b]!.members[0]! - chains[a]!.members[0]!);
-  }
-  return order;
-}
-
-const heightOf = (chain: Chain): number => chain.members.length * (NODE_HEIGHT + GAP) - GAP;
-
-export interface PieceLayout {
-  middles: [number, number][];
-  routes: [number, number][][];
-}
-
-function dagrePiece(heights: number[], links: [number, number][]): PieceLayout {
-  const graph = new Graph({ multigraph: true });
-  graph.setGraph({ rankdir: "TB", nodesep: 28, ranksep: 40, edgesep: 16, ranker: "longest-path" });
-  graph.setDefaultEdgeLabel(() => ({}));
-  heights.forEach((height, i) => graph.setNode(String(i), { width: NODE_WIDTH, height }));
-  links.forEach(([from, to], i) => graph.setEdge(String(from), String(to), {}, String(i)));
-  dagre(graph);
-  return {
-    middles: heights.map((_, i) => {
-      const { x, y } = graph.node(String(i)) as { x: number; y: number };
-      return [x, y];
-    }),
-    routes: links.map(([from, to], i) => {
-      const edge = graph.edge(String(from), String(to), String(i)) as { points?: { x: number; y: number }[] };
-      return (edge.points ?? []).map(({ x, y }): [number, number] => [x, y]);
-    }),
+  // Links between the places of boxes in the level; the ports come last. A port that nothing reaches is not tied.
+  const linksOf = (group: Group) => {
+    const places = new Map(group.children.map((entry, i) => [entryKey(entry), i]));
+    places.set(IN, group.children.length);
+    places.set(OUT, group.children.length + 1);
+    return [...(levels.of.get(group.key)?.values() ?? [])].map((link) => ({
+      ...link,
+      from: places.get(link.from)!,
+      to: places.get(link.to)!,
+    }));
   };
-}
 
-export function layoutOf(report: Report): Drawing {
-  const { items, links } = itemsAndLinks(report);
-  const { chains, chainOf } = chainsOf(items.length, links);
-  const order = ordered(chains);
-  const at = new Array<number>(chains.length).fill(-1);
-  order.forEach((chain, i) => {
-    at[chain] = i;
-  });
-
-  // A chain that no link skips separates two pieces.
-  let reach = 0;
-  const cuts: number[] = [];
-  order.forEach((chain, i) => {
-    if (i >= reach) cuts.push(i);
-    for (const next of chains[chain]!.next) reach = Math.max(reach, at[next]!);
-  });
-  if (cuts[cuts.length - 1] !== order.length - 1) cuts.push(order.length - 1);
-
-  const middle = new Array<[number, number]>(chains.length);
-  const routes = new Map<string, [number, number][]>();
-  const cache = new Map<string, PieceLayout>();
-  for (let k = 0; k + 1 < cuts.length || (k === 0 && order.length > 0); k += 1) {
-    const first = cuts[k]!;
-    const last = cuts[k + 1] ?? first;
-    const piece = order.slice(first, last + 1);
-    const heights = piece.map((chain) => heightOf(chains[chain]!));
-    const inside: [number, number][] = [];
-    for (const chain of piece)
-      for (const next of chains[chain]!.next)
-        if (at[next]! <= last) inside.push([at[chain]! - first, at[next]! - first]);
-    const key = `${heights.join()};${inside.join()}`;
-    let made = cache.get(key);
-    if (!made) {
-      made = piece.length > LARGEST_PIECE ? simpleLayers(heights, inside) : dagrePiece(heights, inside);
-      cache.set(key, made);
+  const put = (group: Group, inside: Inside, left: number, top: number, depth: number): void => {
+    const { level } = inside;
+    let route = 0;
+    for (const { from, to, links, far } of linksOf(group)) {
+      const points = far ? straight(level.boxes[from], level.boxes[to]) : [...level.routes[route++]!];
+      // From and to the edges of the frame, which may be beyond the ports.
+      if (from === group.children.length && points[0]) points.unshift([points[0][0], -inside.top]);
+      const end = points[points.length - 1];
+      if (to === group.children.length + 1 && end) points.push([end[0], inside.bottom]);
+      const arrow = group === tree.root || to !== group.children.length + 1;
+      drawing.edges.push({ links, far, arrow, points: points.map(([x, y]): Point => [x + left, y + top]) });
     }
-    const start = middle[piece[0]!];
-    const dx = start ? start[0] - made.middles[0]![0] : 0;
-    const dy = start ? start[1] - made.middles[0]![1] : 0;
-    piece.forEach((chain, i) => {
-      const [x, y] = made.middles[i]!;
-      middle[chain] = [x + dx, y + dy];
+    group.children.forEach((entry, i) => {
+      const box = level.boxes[i]!;
+      const at: Box = { ...box, x: box.x + left, y: box.y + top };
+      const within = inside.children.get(i);
+      if (!within || !isGroup(entry)) {
+        drawing.boxes.push(placed(tree, entry, at));
+        return;
+      }
+      const frame = { left: at.x - at.width / 2, top: at.y - at.height / 2, width: at.width, height: at.height };
+      drawing.frames.push({ group: entry, ...frame, depth });
+      put(entry, within, frame.left + PADDING, frame.top + within.top, depth + 1);
     });
-    inside.forEach(([from, to], i) => {
-      const points = made.routes[i]!.map(([x, y]): [number, number] => [x + dx, y + dy]);
-      routes.set(`${piece[from]!},${piece[to]!}`, points);
-    });
-    if (cuts.length === 1) break;
-  }
-  return assemble(items, links, chains, chainOf, middle, routes);
+  };
+  const whole = lay(tree.root);
+  drawing.width = whole.level.width;
+  drawing.height = whole.level.height;
+  put(tree.root, whole, 0, 0, 0);
+  return drawing;
 }
 
-function assemble(
-  items: { node: number; label: string }[],
-  links: Link[],
-  chains: Chain[],
-  chainOf: number[],
-  middle: [number, number][],
-  routes: Map<string, [number, number][]>,
-): Drawing {
-  const boxes: Placed[] = items.map(({ node, label }) => ({ node, label, x: 0, y: 0 }));
-  chains.forEach((chain, index) => {
-    const [x, y] = middle[index] ?? [0, 0];
-    const top = y - heightOf(chain) / 2 + NODE_HEIGHT / 2;
-    chain.members.forEach((member, i) => {
-      boxes[member]!.x = x;
-      boxes[member]!.y = top + i * (NODE_HEIGHT + GAP);
-    });
-  });
-  const edges = links.map(({ from, to, far }): Edge => {
-    const a = boxes[from]!;
-    const b = boxes[to]!;
-    const bends = far ? [] : (routes.get(`${chainOf[from]!},${chainOf[to]!}`) ?? []).slice(1, -1);
-    return { from, to, far, points: [[a.x, a.y + NODE_HEIGHT / 2], ...bends, [b.x, b.y - NODE_HEIGHT / 2]] };
-  });
-  let left = Infinity,
-    right = -Infinity,
-    top = Infinity,
-    bottom = -Infinity;
-  for (const { x, y } of boxes) {
-    left = Math.min(left, x - NODE_WIDTH / 2);
-    right = Math.max(right, x + NODE_WIDTH / 2);
-    top = Math.min(top, y - NODE_HEIGHT / 2);
-    bottom = Math.max(bottom, y + NODE_HEIGHT / 2);
-  }
-  if (boxes.length === 0) return { boxes, edges, width: 0, height: 0, left: 0 };
-  for (const box of boxes) box.y -= top;
-  for (const edge of edges) for (const point of edge.points) point[1] -= top;
-  return { boxes, edges, width: right - left, height: bottom - top, left };
+// The frame around a level: room for its header above the boxes, and a margin below.
+function framed(level: Level, boxes: number, children: Map<number, Inside>): Inside {
+  const tops = level.boxes.slice(0, boxes).map((box) => box.y - box.height / 2);
+  const bottoms = level.boxes.slice(0, boxes).map((box) => box.y + box.height / 2);
+  const top = Math.max(0, HEADER + MARGIN - Math.min(...tops));
+  const below = Math.max(0, PADDING - (level.height - Math.max(...bottoms)));
+  const width = level.width + 2 * PADDING;
+  const port = (box: Box | undefined): number => (box ? box.x + PADDING - width / 2 : 0);
+  const frame: Sized = {
+    width,
+    height: top + level.height + below,
+    enter: port(level.boxes[boxes]),
+    leave: port(level.boxes[boxes + 1]),
+  };
+  return { level, top, bottom: level.height + below, children, frame };
+}
+
+function straight(from: Box | undefined, to: Box | undefined): Point[] {
+  if (!from || !to) return [];
+  return [
+    [from.x, from.y + from.height / 2],
+    [to.x, to.y - to.height / 2],
+  ];
+}
+
+function placed(tree: Tree, entry: Entry, at: Box): Placed {
+  if (isGroup(entry))
+    return { ...at, group: entry, node: -1, label: entry.label, first: entry.first, last: entry.last };
+  const { node, label } = tree.network.items[entry]!;
+  return { ...at, node, label, first: entry, last: entry };
 }

@@ -1,19 +1,31 @@
-// The nodes that stay in float, grouped by reason.
+// The nodes that stay in float, grouped by reason; a click on a reason opens its nodes.
 import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { GraphNode, Report } from "./data";
 import { List } from "./list";
 
-type Reason = { reason: string; count: number };
+type Reason = { reason: string; count: number; ops: string; open: boolean };
 type Row = Reason | { node: GraphNode; index: number };
 
 const ROW = 30; // pixels
+const FEW = 60; // nodes that are listed without a click
+const OPS = 4;
 
-function ReasonText({ reason, count }: Reason) {
+function ReasonText({ reason, count, ops, open }: Reason) {
   return (
-    <div class="reason">
-      <b>{reason}</b> <span class="dim">{count.toLocaleString("en")}</span>
+    <div class="reason" aria-expanded={open}>
+      <i aria-hidden="true">{open ? "▾" : "▸"}</i> <b>{reason}</b> <span class="dim ops">{ops}</span>{" "}
+      <span class="dim">{count.toLocaleString("en")}</span>
     </div>
   );
+}
+
+// "Conv 7, Mul 3, …"
+function opsOf(nodes: { node: GraphNode }[]): string {
+  const counts = new Map<string, number>();
+  for (const { node } of nodes) counts.set(node.op, (counts.get(node.op) ?? 0) + 1);
+  const most = [...counts].sort((a, b) => b[1] - a[1]);
+  const text = most.slice(0, OPS).map(([op, count]) => `${op} ${count}`);
+  return [...text, ...(most.length > OPS ? ["…"] : [])].join(", ");
 }
 
 // The height of each reason: the list needs it before rendering, and only the browser knows how text wraps.
@@ -48,6 +60,7 @@ export function Left({
   query: string;
   onSelect: (node: number) => void;
 }) {
+  const [toggled, setToggled] = useState(new Set<string>());
   const { rows, total } = useMemo(() => {
     const reasons = new Map<string, { node: GraphNode; index: number }[]>();
     const wanted = query.trim().toLowerCase();
@@ -64,11 +77,18 @@ export function Left({
     });
     const list: Row[] = [];
     for (const [reason, nodes] of [...reasons].sort((a, b) => b[1].length - a[1].length)) {
-      list.push({ reason, count: nodes.length });
-      list.push(...nodes);
+      const chosen = nodes.some(({ index }) => index === selected);
+      const open = toggled.has(reason) !== (all <= FEW || chosen);
+      list.push({ reason, count: nodes.length, ops: opsOf(nodes), open });
+      if (open) list.push(...nodes);
     }
     return { rows: list, total: all };
-  }, [report, query]);
+  }, [report, query, toggled, selected]);
+  const toggle = (reason: string): void => {
+    const next = new Set(toggled);
+    if (!next.delete(reason)) next.add(reason);
+    setToggled(next);
+  };
   const reasons = useMemo(() => rows.filter((row) => !("node" in row)) as Reason[], [rows]);
   const { ruler, heightOf } = useHeights(reasons);
   if (!report.data.after)
@@ -97,7 +117,8 @@ export function Left({
         ))}
       </div>
       <p class="dim">
-        {total.toLocaleString("en")} of {report.data.nodes.length.toLocaleString("en")} nodes stay in float.
+        {total.toLocaleString("en")} of {report.data.nodes.length.toLocaleString("en")} nodes stay in float, for{" "}
+        {reasons.length} {reasons.length === 1 ? "reason" : "reasons"}.
       </p>
       <List
         label="left"
@@ -107,6 +128,7 @@ export function Left({
         selected={rows.findIndex((row) => "node" in row && row.index === selected)}
         onSelect={(row) => {
           if ("node" in row) onSelect(row.index);
+          else toggle(row.reason);
         }}
         render={(row) =>
           "node" in row ? (

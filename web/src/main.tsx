@@ -3,7 +3,10 @@ import { render } from "preact";
 import { App } from "./app";
 import { parse } from "./data";
 import "./style.css";
-import "./views.css";
+import "./graph.css";
+import "./lists.css";
+import "./panel.css";
+import "./page.css";
 
 const place = document.getElementById("app")!;
 try {

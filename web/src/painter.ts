@@ -1,9 +1,12 @@
-// Draws the network on a canvas: only the visible part, with less detail when zoomed out, so that 5,000 nodes move
+// Draws the network on a canvas: only the visible part, with less detail when zoomed out, so that thousands of nodes move
 // smoothly.
 import { cssColor, type Kind } from "./colors";
 import { EXACT, type Report } from "./data";
+import { trace, visible } from "./edge_path";
 import { decibels } from "./format";
-import { NODE_HEIGHT, NODE_WIDTH, type Drawing, type Edge } from "./layout";
+import { HEADER, NODE_HEIGHT, NODE_WIDTH, type Drawing, type Edge, type Frame, type Placed } from "./layout";
+import { shareOf, summaryOf, type GroupSummary } from "./group_summary";
+import type { Tree } from "./tree";
 
 export interface View {
   x: number;
@@ -14,29 +17,28 @@ export interface View {
 export interface Highlight {
   selected: number; // a box; -1: none
   hover: number;
-  faded: (box: number) => boolean;
+  faded: (box: Placed) => boolean;
 }
 
 const MOST_LETTERS = 60; // that fit in a node
-const MAP_WIDTH = 26; // width of the overview at the right edge
+const FONT = "system-ui, sans-serif";
 
 export class Painter {
-  private readonly byTop: number[]; // boxes sorted by top edge
   private readonly context: CanvasRenderingContext2D;
-  private map: HTMLCanvasElement | undefined;
-  private colors = new Map<string, string>();
-  private texts = new Map<string, string>();
+  private readonly colors = new Map<string, string>();
+  private readonly texts = new Map<string, string>();
+  private readonly summaries = new Map<string, GroupSummary>();
   private width = 0;
   private height = 0;
 
   constructor(
     private readonly canvas: HTMLCanvasElement,
+    private readonly tree: Tree,
     private readonly drawing: Drawing,
     private readonly report: Report,
     private readonly kinds: Kind[],
   ) {
     this.context = canvas.getContext("2d")!;
-    this.byTop = drawing.boxes.map((_, i) => i).sort((a, b) => drawing.boxes[a]!.y - drawing.boxes[b]!.y);
   }
 
   resize(width: number, height: number): void {
@@ -45,54 +47,46 @@ export class Painter {
     this.height = height;
     this.canvas.width = Math.round(width * ratio);
     this.canvas.height = Math.round(height * ratio);
-    this.map = undefined;
   }
 
-  private color(name: string): string {
+  color(name: string): string {
     let color = this.colors.get(name);
-    if (color === undefined) {
-      color = cssColor(name);
-      this.colors.set(name, color);
-    }
+    if (color === undefined) this.colors.set(name, (color = cssColor(name)));
     return color;
   }
 
-  private kindColor(box: number): string {
-    const node = this.drawing.boxes[box]!.node;
-    return this.color(node < 0 ? "--panel" : (this.kinds[node]?.color ?? "--plain"));
+  boxColor(box: Placed): string {
+    if (box.group) return this.color(this.summary(box).color);
+    return this.color(box.node < 0 ? "--panel" : (this.kinds[box.node]?.color ?? "--plain"));
   }
 
-  // The first box, from the top, that is not above y.
-  private firstBelow(y: number): number {
-    let low = 0;
-    let high = this.byTop.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.drawing.boxes[this.byTop[middle]!]!.y < y) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+  private summary(box: Placed): GroupSummary {
+    const { key } = box.group!;
+    let summary = this.summaries.get(key);
+    if (!summary) this.summaries.set(key, (summary = summaryOf(this.tree, box.group!, this.report, this.kinds)));
+    return summary;
   }
 
   boxAt(view: View, screenX: number, screenY: number): number {
     const x = (screenX - view.x) / view.k;
     const y = (screenY - view.y) / view.k;
-    for (let i = this.firstBelow(y - NODE_HEIGHT / 2); i < this.byTop.length; i += 1) {
-      const box = this.drawing.boxes[this.byTop[i]!]!;
-      if (box.y - NODE_HEIGHT / 2 > y) break;
-      if (Math.abs(box.x - x) <= NODE_WIDTH / 2) return this.byTop[i]!;
-    }
-    return -1;
+    return this.drawing.boxes.findIndex(
+      (box) => Math.abs(box.x - x) <= box.width / 2 && Math.abs(box.y - y) <= box.height / 2,
+    );
   }
 
-  hasMap(view: View): boolean {
-    return this.drawing.height * view.k > 1.5 * this.height;
+  // The innermost frame whose header is there.
+  headerAt(view: View, screenX: number, screenY: number): Frame | undefined {
+    const x = (screenX - view.x) / view.k;
+    const y = (screenY - view.y) / view.k;
+    return this.drawing.frames
+      .filter((one) => x >= one.left && x <= one.left + one.width && y >= one.top && y <= one.top + HEADER)
+      .sort((a, b) => b.depth - a.depth)[0];
   }
 
-  // The y coordinate of a position on the overview; undefined outside of it.
-  mapAt(view: View, screenX: number, screenY: number): number | undefined {
-    if (!this.hasMap(view) || screenX < this.width - MAP_WIDTH) return undefined;
-    return (screenY / this.height) * this.drawing.height;
+  // Whether a closed group's button is there.
+  onButton(view: View, box: Placed, screenX: number): boolean {
+    return box.group !== undefined && (screenX - view.x) / view.k > box.x + box.width / 2 - 30;
   }
 
   paint(view: View, highlight: Highlight): void {
@@ -101,125 +95,175 @@ export class Painter {
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, this.width, this.height);
     context.setTransform(ratio * view.k, 0, 0, ratio * view.k, ratio * view.x, ratio * view.y);
+    const left = -view.x / view.k;
     const top = -view.y / view.k;
-    const bottom = (this.height - view.y) / view.k;
-    this.paintEdges(top, bottom, view, highlight);
-    for (let i = this.firstBelow(top - NODE_HEIGHT); i < this.byTop.length; i += 1) {
-      const box = this.byTop[i]!;
-      if (this.drawing.boxes[box]!.y - NODE_HEIGHT / 2 > bottom) break;
-      this.paintBox(box, view, highlight);
+    const right = left + this.width / view.k;
+    const bottom = top + this.height / view.k;
+    for (const frame of this.drawing.frames) {
+      if (frame.left > right || frame.top > bottom) continue;
+      if (frame.left + frame.width >= left && frame.top + frame.height >= top) this.paintFrame(frame, view);
     }
+    this.paintEdges([left, top, right, bottom], view, highlight);
+    if (view.k >= 0.3) for (const frame of this.drawing.frames) this.paintTitle(frame);
+    this.drawing.boxes.forEach((box, i) => {
+      if (box.x + box.width / 2 < left || box.x - box.width / 2 > right) return;
+      if (box.y + box.height / 2 < top || box.y - box.height / 2 > bottom) return;
+      this.paintBox(box, i, view, highlight);
+    });
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    if (this.hasMap(view)) this.paintMap(view, highlight);
   }
 
-  private paintEdges(top: number, bottom: number, view: View, highlight: Highlight): void {
+  private paintFrame(frame: Frame, view: View): void {
     const { context } = this;
+    context.fillStyle = this.color(frame.depth % 2 === 0 ? "--frame" : "--panel");
+    context.strokeStyle = this.color("--edge");
+    context.lineWidth = Math.max(1, 0.7 / view.k);
+    context.beginPath();
+    context.roundRect(frame.left, frame.top, frame.width, frame.height, 10);
+    context.fill();
+    context.stroke();
+  }
+
+  // Above the edges that enter the frame.
+  private paintTitle(frame: Frame): void {
+    const { context } = this;
+    context.textBaseline = "middle";
+    context.textAlign = "left";
+    context.fillStyle = this.color("--text");
+    context.font = `600 12px ${FONT}`;
+    context.strokeStyle = this.color(frame.depth % 2 === 0 ? "--frame" : "--panel");
+    context.lineWidth = 4;
+    const title = `− ${this.fitted(frame.group.label, frame.width - 30)}`;
+    context.strokeText(title, frame.left + 10, frame.top + HEADER / 2 + 1);
+    context.fillText(title, frame.left + 10, frame.top + HEADER / 2 + 1);
+  }
+
+  private paintEdges(area: [number, number, number, number], view: View, highlight: Highlight): void {
+    const { context } = this;
+    const box = this.drawing.boxes[highlight.selected];
     const touched: Edge[] = [];
-    context.lineWidth = Math.max(1.2, 0.8 / view.k);
+    context.lineJoin = "round";
+    context.lineWidth = Math.max(1.3, 0.8 / view.k);
     context.strokeStyle = this.color("--edge");
     context.beginPath();
     for (const edge of this.drawing.edges) {
-      const last = edge.points[edge.points.length - 1]!;
-      if (edge.points[0]![1] > bottom || last[1] < top) continue;
-      if (edge.from === highlight.selected || edge.to === highlight.selected) touched.push(edge);
-      else if (!edge.far) this.trace(edge, view);
+      if (box && this.touches(edge, box)) touched.push(edge);
+      else if (!edge.far && visible(edge, area)) trace(context, edge, view.k);
     }
     context.stroke();
-    context.lineWidth = Math.max(2.2, 1.5 / view.k);
+    context.lineWidth = Math.max(2.4, 1.6 / view.k);
     context.strokeStyle = this.color("--accent");
     context.beginPath();
-    for (const edge of touched) this.trace(edge, view);
+    for (const edge of touched) trace(context, edge, view.k);
     context.stroke();
   }
 
-  private trace(edge: Edge, view: View): void {
-    const { context } = this;
-    const points = edge.points;
-    const [x, y] = points[0]!;
-    context.moveTo(x, y);
-    if (view.k < 0.12 || (points.length === 2 && points[1]![0] === x)) {
-      for (const [px, py] of points) context.lineTo(px, py);
-      return;
-    }
-    let [ax, ay] = [x, y];
-    for (let i = 1; i < points.length; i += 1) {
-      const [bx, by] = points[i]!;
-      const middle = (ay + by) / 2;
-      context.bezierCurveTo(ax, middle, bx, middle, bx, by);
-      [ax, ay] = [bx, by];
-    }
-    if (view.k > 0.35) {
-      context.moveTo(ax - 4, ay - 6);
-      context.lineTo(ax, ay);
-      context.lineTo(ax + 4, ay - 6);
-    }
+  private touches(edge: Edge, box: Placed): boolean {
+    const inside = (item: number): boolean => item >= box.first && item <= box.last;
+    const { links } = this.tree.network;
+    return edge.links.some((one) => inside(links[one]!.from) !== inside(links[one]!.to));
   }
 
-  private paintBox(index: number, view: View, highlight: Highlight): void {
+  private paintBox(box: Placed, index: number, view: View, highlight: Highlight): void {
     const { context } = this;
-    const box = this.drawing.boxes[index]!;
     const left = box.x - NODE_WIDTH / 2;
     const top = box.y - NODE_HEIGHT / 2;
-    context.globalAlpha = highlight.faded(index) ? 0.25 : 1;
-    context.fillStyle = this.kindColor(index);
+    context.globalAlpha = highlight.faded(box) ? 0.22 : 1;
+    context.lineWidth = 1.2;
+    if (box.group && view.k >= 0.2) this.paintStack(left, top);
+    context.fillStyle = this.boxColor(box);
     if (view.k < 0.25) {
       context.fillRect(left, top, NODE_WIDTH, NODE_HEIGHT);
     } else {
       context.beginPath();
-      context.roundRect(left, top, NODE_WIDTH, NODE_HEIGHT, box.node < 0 ? NODE_HEIGHT / 2 : 6);
+      context.roundRect(left, top, NODE_WIDTH, NODE_HEIGHT, box.node < 0 && !box.group ? NODE_HEIGHT / 2 : 7);
       context.fill();
       if (box.node < 0 || index === highlight.hover) {
-        context.lineWidth = 1.2;
         context.strokeStyle = this.color(index === highlight.hover ? "--text" : "--edge");
         context.stroke();
       }
     }
+    if (box.group && view.k >= 0.2) this.paintShares(box, left, top);
     if (index === highlight.selected) {
       context.lineWidth = Math.max(3, 2 / view.k);
       context.strokeStyle = this.color("--accent");
       context.strokeRect(left - 3, top - 3, NODE_WIDTH + 6, NODE_HEIGHT + 6);
     }
-    if (view.k >= 0.35) this.paintText(index, left, box.y);
+    if (view.k >= 0.35) this.paintText(box, left);
     context.globalAlpha = 1;
   }
 
-  private paintText(index: number, left: number, middle: number): void {
+  // The sheets below a closed group.
+  private paintStack(left: number, top: number): void {
     const { context } = this;
-    const box = this.drawing.boxes[index]!;
-    const node = box.node >= 0 ? this.report.data.nodes[box.node]! : undefined;
-    const plain = !node || ["--plain", "--tint"].includes(this.kinds[box.node]?.color ?? "--plain");
+    context.fillStyle = this.color("--panel");
+    context.strokeStyle = this.color("--edge");
+    for (const by of [6, 3]) {
+      context.beginPath();
+      context.roundRect(left + by, top + by, NODE_WIDTH, NODE_HEIGHT, 7);
+      context.fill();
+      context.stroke();
+    }
+  }
+
+  // The kinds of the nodes in a closed group, as a strip along its foot.
+  private paintShares(box: Placed, left: number, top: number): void {
+    const { shares } = this.summary(box);
+    if (shares.length < 2) return;
+    const whole = shares.reduce((sum, one) => sum + one.count, 0);
+    let x = left + 7;
+    for (const one of shares) {
+      const width = ((NODE_WIDTH - 14) * one.count) / whole;
+      this.context.fillStyle = this.color("--panel");
+      this.context.fillRect(x, top + NODE_HEIGHT - 5, width, 5);
+      this.context.fillStyle = this.color(one.color);
+      this.context.fillRect(x, top + NODE_HEIGHT - 4, width, 4);
+      x += width;
+    }
+  }
+
+  private paintText(box: Placed, left: number): void {
+    const { context } = this;
     context.textBaseline = "middle";
-    context.fillStyle = this.color(plain ? "--text" : "--on-color");
-    context.font = "600 12px system-ui, sans-serif";
-    if (!node) {
+    const dark = ["--plain", "--tint", "--panel"];
+    if (box.node < 0 && !box.group) {
+      context.fillStyle = this.color("--text");
+      context.font = `600 12px ${FONT}`;
       context.textAlign = "center";
-      context.fillText(this.fitted(box.label, NODE_WIDTH - 24), box.x, middle);
+      context.fillText(this.fitted(box.label, NODE_WIDTH - 24), box.x, box.y);
       return;
     }
+    const node = this.report.data.nodes[box.node];
+    const summary = box.group ? this.summary(box) : undefined;
+    const color = summary?.color ?? this.kinds[box.node]?.color ?? "--plain";
+    context.fillStyle = this.color(dark.includes(color) ? "--text" : "--on-color");
+    const dB = summary ? summary.lowest : this.report.sqnr(node!);
+    const shown = dB !== undefined && dB < EXACT;
+    const room = NODE_WIDTH - (shown ? 74 : 22) - (summary ? 14 : 0);
     context.textAlign = "left";
-    const dB = this.report.sqnr(node);
-    context.fillText(this.fitted(node.op, NODE_WIDTH - (dB === undefined ? 18 : 68)), left + 9, middle - 7);
-    if (dB !== undefined && dB < EXACT) {
+    context.font = `600 12.5px ${FONT}`;
+    context.fillText(this.fitted(box.label, room, box.group?.kind === "module"), left + 10, box.y - 8);
+    if (shown) {
       context.textAlign = "right";
-      context.font = "11px system-ui, sans-serif";
-      context.fillText(decibels(dB), left + NODE_WIDTH - 9, middle - 7);
+      context.font = `11px ${FONT}`;
+      context.fillText(decibels(dB), left + NODE_WIDTH - (summary ? 26 : 10), box.y - 8);
       context.textAlign = "left";
     }
-    context.font = "10.5px system-ui, sans-serif";
+    context.font = `11px ${FONT}`;
     const alpha = context.globalAlpha;
-    context.globalAlpha = alpha * 0.85;
-    context.fillText(
-      this.fitted(node.name || node.out[0] || "", NODE_WIDTH - 18, true),
-      left + 9,
-      middle + 8,
-    );
+    context.globalAlpha = alpha * 0.88;
+    const about = summary ? shareOf(summary) : node!.name || node!.out[0] || "";
+    context.fillText(this.fitted(about, NODE_WIDTH - 22 - (summary ? 12 : 0), !summary), left + 10, box.y + 7);
     context.globalAlpha = alpha;
+    if (!summary) return;
+    context.font = `600 15px ${FONT}`;
+    context.textAlign = "center";
+    context.fillText("+", left + NODE_WIDTH - 14, box.y - 7);
   }
 
   // Truncates a text to a width in the current font: keeps the start, or the end, which says more about a long path.
   private fitted(text: string, width: number, end = false): string {
-    const key = `${width}${text}`;
+    const key = `${width} ${this.context.font} ${text}`;
     let short = this.texts.get(key);
     if (short === undefined) {
       short = text;
@@ -232,43 +276,5 @@ export class Painter {
       this.texts.set(key, short);
     }
     return short;
-  }
-
-  // The overview: the whole network in a narrow strip, with the visible part marked.
-  private paintMap(view: View, highlight: Highlight): void {
-    const { context, drawing } = this;
-    const ratio = window.devicePixelRatio || 1;
-    const scaleY = this.height / drawing.height;
-    if (!this.map) {
-      this.map = document.createElement("canvas");
-      this.map.width = MAP_WIDTH * ratio;
-      this.map.height = Math.round(this.height * ratio);
-      const strip = this.map.getContext("2d")!;
-      strip.scale(ratio, ratio);
-      strip.fillStyle = this.color("--panel");
-      strip.fillRect(0, 0, MAP_WIDTH, this.height);
-      const scaleX = (MAP_WIDTH - 6) / Math.max(drawing.width, 3 * NODE_WIDTH);
-      const middle = drawing.left + drawing.width / 2;
-      drawing.boxes.forEach((box, i) => {
-        strip.fillStyle = this.kindColor(i);
-        const width = Math.max(3, NODE_WIDTH * scaleX);
-        strip.fillRect(
-          MAP_WIDTH / 2 + (box.x - middle) * scaleX - width / 2,
-          (box.y - NODE_HEIGHT / 2) * scaleY,
-          width,
-          Math.max(1, NODE_HEIGHT * scaleY),
-        );
-      });
-    }
-    const left = this.width - MAP_WIDTH;
-    context.drawImage(this.map, left, 0, MAP_WIDTH, this.height);
-    context.strokeStyle = this.color("--accent");
-    context.lineWidth = 1.5;
-    const top = (-view.y / view.k) * scaleY;
-    context.strokeRect(left + 1, top, MAP_WIDTH - 2, Math.max(6, (this.height / view.k) * scaleY));
-    if (highlight.selected >= 0) {
-      context.fillStyle = this.color("--accent");
-      context.fillRect(left, drawing.boxes[highlight.selected]!.y * scaleY - 1.5, MAP_WIDTH, 3);
-    }
   }
 }

@@ -1,16 +1,17 @@
-// Compares two reports side by side: this one, and another that the user opens.
+// Any number of reports side by side: this one, and others that the user opens.
 import { useMemo } from "preact/hooks";
 import { CLEAN, type Report } from "./data";
-import { bytes, DASH, decibels, milliseconds, percent } from "./format";
+import { bytes, change, DASH, decibels, milliseconds, percent } from "./format";
 import { List } from "./list";
+import { runNames } from "./run_name";
 import { worstOutput } from "./tiles";
 
 interface Props {
   report: Report;
-  other: Report | undefined;
+  others: Report[];
   error: string | undefined;
-  onOpen: (file: File) => void;
-  onClose: () => void;
+  onOpen: (files: File[]) => void;
+  onClose: (index: number) => void;
   onSelect: (value: string) => void;
   selected: string | undefined;
 }
@@ -27,7 +28,15 @@ const top1 = (report: Report): number | undefined => {
   const one = report.data.comparison;
   return one?.labelled && one.after ? one.after.top1 / one.labelled : undefined;
 };
+const ORDER = ["broken", "degraded", "ok"];
 const LINES: Line[] = [
+  {
+    label: "Verdict",
+    text: (r) => r.data.verdict?.level ?? DASH,
+    number: (r) => (r.data.verdict && ORDER.includes(r.data.verdict.level) ? ORDER.indexOf(r.data.verdict.level) : undefined),
+    better: 1,
+    unit: (d) => (d > 0 ? "better" : "worse"),
+  },
   {
     label: "File",
     text: (r) => bytes(r.data.after?.bytes),
@@ -40,21 +49,21 @@ const LINES: Line[] = [
     text: (r) => (top1(r) === undefined ? DASH : percent(top1(r)!, 1)),
     number: top1,
     better: 1,
-    unit: (d) => `${signed(d * 100, 2)} points`,
+    unit: (d) => `${change(d * 100, 2)} points`,
   },
   {
     label: "Same top-1 class",
     text: (r) => (r.data.comparison?.rows ? percent(r.data.comparison.agreed, r.data.comparison.rows) : DASH),
     number: (r) => (r.data.comparison?.rows ? r.data.comparison.agreed / r.data.comparison.rows : undefined),
     better: 1,
-    unit: (d) => `${signed(d * 100, 2)} points`,
+    unit: (d) => `${change(d * 100, 2)} points`,
   },
   {
     label: "Output SQNR",
     text: (r) => decibels(worstOutput(r)),
     number: worstOutput,
     better: 1,
-    unit: (d) => `${signed(d, 1)} dB`,
+    unit: (d) => `${change(d, 1)} dB`,
   },
   {
     label: "Latency",
@@ -63,121 +72,96 @@ const LINES: Line[] = [
     better: -1,
     unit: (d) => `${d < 0 ? "−" : "+"}${milliseconds(Math.abs(d))}`,
   },
-  {
-    label: "Left in float",
-    text: (r) => String(left(r)),
-    number: left,
-    better: -1,
-    unit: (d) => signed(d, 0),
-  },
+  { label: "Left in float", text: (r) => String(left(r)), number: left, better: -1, unit: (d) => change(d, 0) },
 ];
-
-// Differences above CLEAN do not count: a float model differs from itself by as much on another machine.
-const gained = ({ a, b }: { a: number; b: number }): number => Math.min(b, CLEAN) - Math.min(a, CLEAN);
 
 function left(report: Report): number {
   return report.data.nodes.filter((node) => node.outcome === "float").length;
 }
-function signed(value: number, digits: number): string {
-  return `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`;
-}
-export const runName = (report: Report): string =>
-  report.data.recipe ?? report.data.after?.file.split(/[\\/]/).pop() ?? report.title();
 
-export function Runs({ report, other, error, onOpen, onClose, onSelect, selected }: Props) {
-  const rows = useMemo(() => {
-    if (!other) return [];
-    return report.layers
-      .map((layer) => ({
-        name: layer.name,
-        op: layer.op,
-        a: layer.sqnr_db,
-        b: other.layer(layer.name)?.sqnr_db,
-      }))
-      .filter((row): row is { name: string; op: string; a: number; b: number } => row.b !== undefined)
-      .sort((x, y) => Math.abs(gained(y)) - Math.abs(gained(x)));
-  }, [report, other]);
-  const open = (
-    <label class="open button">
-      Open another report…
-      <input
-        type="file"
-        accept=".html,.json"
-        aria-label="Another report"
-        onChange={(event) => {
-          const file = event.currentTarget.files?.[0];
-          if (file) onOpen(file);
-        }}
-      />
-    </label>
+// Differences above CLEAN do not count: a float model differs from itself by as much on another machine.
+const counted = (dB: number): number => Math.min(dB, CLEAN);
+
+interface Row {
+  name: string;
+  dB: (number | undefined)[]; // of each report
+  spread: number;
+}
+
+function rowsOf(report: Report, others: Report[]): Row[] {
+  return report.layers
+    .map((layer): Row => {
+      const dB = [layer.sqnr_db, ...others.map((one) => one.layer(layer.name)?.sqnr_db)];
+      const known = dB.filter((one) => one !== undefined).map(counted);
+      return { name: layer.name, dB, spread: known.length > 1 ? Math.max(...known) - Math.min(...known) : -1 };
+    })
+    .filter((row) => row.spread >= 0)
+    .sort((a, b) => b.spread - a.spread);
+}
+
+export function Runs({ report, others, error, onOpen, onClose, onSelect, selected }: Props) {
+  const rows = useMemo(() => (others.length > 0 ? rowsOf(report, others) : []), [report, others]);
+  const names = runNames([report, ...others]);
+  const open = <OpenReports onOpen={onOpen} />;
+  const said = error && (
+    <p class="error" role="alert">
+      {error}
+    </p>
   );
-  if (!other)
+  if (others.length === 0)
     return (
       <div class="empty">
-        <h3>Compare two reports</h3>
+        <h3>Compare reports</h3>
         <p>
-          Open the report of another recipe or of the same model elsewhere, or drop its file anywhere on this
+          Open the reports of other recipes or of the same model elsewhere, or drop their files anywhere on this
           page. Nothing leaves your machine.
         </p>
         {open}
-        {error && (
-          <p class="error" role="alert">
-            {error}
-          </p>
-        )}
+        {said}
       </div>
     );
+  const columns = { gridTemplateColumns: `minmax(0, 1fr) repeat(${names.length}, minmax(56px, 110px)) 70px` };
   return (
     <div class="layers">
       <div class="toolbar">
         {open}
-        <button class="button" onClick={onClose}>
-          Close it
-        </button>
-        {error && (
-          <span class="error" role="alert">
-            {error}
-          </span>
-        )}
+        {said}
       </div>
-      <table class="runs">
-        <thead>
-          <tr>
-            <th />
-            <th>{runName(report)}</th>
-            <th>{runName(other)}</th>
-            <th>difference</th>
-          </tr>
-        </thead>
-        <tbody>
-          {LINES.map((line) => {
-            const a = line.number(report),
-              b = line.number(other);
-            if (a === undefined && b === undefined) return null;
-            const difference = a !== undefined && b !== undefined ? b - a : undefined;
-            const tone = !difference ? "" : difference * line.better > 0 ? "good" : "bad";
-            return (
-              <tr key={line.label}>
-                <th>{line.label}</th>
-                <td>{line.text(report)}</td>
-                <td>{line.text(other)}</td>
-                <td class={tone}>
-                  {difference === undefined ? DASH : difference === 0 ? "same" : line.unit(difference)}
-                </td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
+      <div class="scroll">
+        <table class="runs">
+          <thead>
+            <tr>
+              <th />
+              {names.map((name, i) => (
+                <th key={name}>
+                  <i class="swatch" style={{ background: `var(--series-${i % 8})` }} />
+                  {name}
+                  {i > 0 && (
+                    <button class="link" aria-label={`Close ${name}`} title="Close it" onClick={() => onClose(i - 1)}>
+                      {"\u00a0×"}
+                    </button>
+                  )}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {LINES.map((line) => (
+              <LineRow key={line.label} line={line} reports={[report, ...others]} />
+            ))}
+          </tbody>
+        </table>
+      </div>
       {rows.length > 0 ? (
         <>
-          <div class="head run" aria-hidden="true">
+          <div class="head run" style={columns} aria-hidden="true">
             <span>
               value, largest difference first; above {CLEAN} dB counts as {CLEAN}
             </span>
-            <span>{runName(report)}</span>
-            <span>{runName(other)}</span>
-            <span>SQNR dB</span>
+            {names.map((name) => (
+              <span key={name}>{name}</span>
+            ))}
+            <span>spread dB</span>
           </div>
           <List
             label="runs"
@@ -186,22 +170,65 @@ export function Runs({ report, other, error, onOpen, onClose, onSelect, selected
             selected={rows.findIndex((row) => row.name === selected)}
             onSelect={(row) => onSelect(row.name)}
             render={(row) => (
-              <div class="run">
+              <div class="run" style={columns}>
                 <span class="name" title={row.name}>
-                  {row.name}
+                  <bdi>{row.name}</bdi>
                 </span>
-                <span class="number">{decibels(row.a).replace(" dB", "")}</span>
-                <span class="number">{decibels(row.b).replace(" dB", "")}</span>
-                <span class={`number ${gained(row) >= 0 ? "good" : "bad"}`}>
-                  {gained(row) === 0 ? "same" : signed(gained(row), 1)}
-                </span>
+                {row.dB.map((dB, i) => (
+                  <span key={names[i]} class={`number ${best(row.dB, dB) ? "good" : ""}`}>
+                    {decibels(dB).replace(" dB", "")}
+                  </span>
+                ))}
+                <span class="number dim">{row.spread === 0 ? "same" : row.spread.toFixed(1)}</span>
               </div>
             )}
           />
         </>
       ) : (
-        <p class="dim">No layer is compared in both reports.</p>
+        <p class="dim">No layer is compared in several reports.</p>
       )}
     </div>
+  );
+}
+
+function best(all: (number | undefined)[], one: number | undefined): boolean {
+  const known = all.filter((dB) => dB !== undefined).map(counted);
+  return one !== undefined && Math.max(...known) > Math.min(...known) && counted(one) === Math.max(...known);
+}
+
+// Each further report with its difference from the first.
+function LineRow({ line, reports }: { line: Line; reports: Report[] }) {
+  const numbers = reports.map(line.number);
+  if (numbers.every((one) => one === undefined)) return null;
+  return (
+    <tr>
+      <th>{line.label}</th>
+      {reports.map((report, i) => {
+        const [first, own] = [numbers[0], numbers[i]];
+        const difference = i > 0 && first !== undefined && own !== undefined ? own - first : undefined;
+        const tone = !difference ? "dim" : difference * line.better > 0 ? "good" : "bad";
+        return (
+          <td key={i}>
+            {line.text(report)}
+            {difference !== undefined && <div class={tone}>{difference === 0 ? "same" : line.unit(difference)}</div>}
+          </td>
+        );
+      })}
+    </tr>
+  );
+}
+
+function OpenReports({ onOpen }: { onOpen: Props["onOpen"] }) {
+  return (
+    <label class="open button">
+      Open other reports…
+      <input
+        type="file"
+        multiple
+        accept=".html,.json"
+        aria-label="Other reports"
+        onChange={(event) => onOpen([...(event.currentTarget.files ?? [])])}
+      />
+    </label>
   );
 }

@@ -1,7 +1,8 @@
 // The summary tiles: size, accuracy, SQNR, speed.
 import type { ComponentChildren } from "preact";
 import type { Report } from "./data";
-import { bytes, compared, count, DASH, decibels, milliseconds, percent } from "./format";
+import { bytes, change, compared, count, DASH, decibels, milliseconds, percent } from "./format";
+import { typeColor } from "./formats";
 
 function Tile({
   title,
@@ -77,10 +78,7 @@ function AccuracyTile({ report }: { report: Report }) {
         note={
           <>
             {percent(one.before.top1, one.labelled)} before,{" "}
-            <b>
-              {points > 0 ? "+" : ""}
-              {points.toFixed(2)} points
-            </b>
+            <b>{points === 0 ? "no change" : `${change(points, 2)} points`}</b>
           </>
         }
       />
@@ -148,21 +146,21 @@ function MixTile({ report }: { report: Report }) {
         role="img"
         aria-label={file.parameters.map((one) => `${one.type} ${percent(one.bytes, whole, 1)}`).join(", ")}
       >
-        {file.parameters.map((one, i) => (
+        {file.parameters.map((one) => (
           <i
             key={one.type}
             title={`${one.type}: ${bytes(one.bytes)}, ${count(one.elements)} values`}
             style={{
               flexGrow: one.bytes,
-              background: one.type === "float32" ? "var(--plain)" : `var(--series-${i % 8})`,
+              background: `var(${typeColor(one.type)})`,
             }}
           />
         ))}
       </div>
       <div class="mixlegend">
-        {file.parameters.slice(0, 4).map((one, i) => (
+        {file.parameters.slice(0, 4).map((one) => (
           <span key={one.type}>
-            <i style={{ background: one.type === "float32" ? "var(--plain)" : `var(--series-${i % 8})` }} />
+            <i style={{ background: `var(${typeColor(one.type)})` }} />
             {one.type} <b>{bytes(one.bytes)}</b>
           </span>
         ))}

@@ -1,37 +1,9 @@
-// The plots, by uPlot: the histogram of a tensor with its grid, and the SQNR along the network.
-import { useEffect, useRef } from "preact/hooks";
+// The histogram of a tensor, with its range and its quantization grid.
 import uPlot from "uplot";
-import "uplot/dist/uPlot.min.css";
 import { cssColor } from "./colors";
-import type { Difference, Histogram } from "./data";
-import { decibels, real } from "./format";
-
-function usePlot(make: (width: number) => uPlot | undefined, inputs: unknown[]) {
-  const place = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    const element = place.current!;
-    const plot = make(element.clientWidth);
-    if (!plot) return undefined;
-    element.appendChild(plot.root);
-    const watch = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: plot.height }));
-    watch.observe(element);
-    return () => {
-      watch.disconnect();
-      plot.destroy();
-      plot.root.remove();
-    };
-  }, inputs);
-  return place;
-}
-
-const FONT = "11px system-ui, sans-serif";
-const axis = (): Partial<uPlot.Axis> => ({
-  stroke: cssColor("--dim"),
-  grid: { stroke: cssColor("--line"), width: 1 },
-  ticks: { show: false },
-  font: FONT,
-  labelFont: FONT,
-});
+import type { Histogram } from "./data";
+import { real } from "./format";
+import { axis, tell, usePlot } from "./plot";
 
 export interface Grid {
   low: number;
@@ -122,17 +94,6 @@ function countLabel(tick: number, logarithmic: boolean): string {
         : String(value);
 }
 
-function tell(plot: uPlot, text: (index: number) => string): void {
-  const index = plot.cursor.idx;
-  let note = plot.root.querySelector<HTMLElement>(".note");
-  if (!note) {
-    note = document.createElement("div");
-    note.className = "note";
-    plot.root.appendChild(note);
-  }
-  note.textContent = index === null || index === undefined ? "" : text(index);
-}
-
 // A red background where values lie outside of the range and saturate.
 function drawOutside(plot: uPlot, seen: Histogram, low: number | undefined, high: number | undefined): void {
   if (low === undefined || high === undefined) return;
@@ -180,80 +141,4 @@ function drawGrid(plot: uPlot, grid: Grid | undefined): void {
     ctx.fillRect(from, bottom - 5, to - from, 5);
   }
   ctx.restore();
-}
-
-interface NoiseProps {
-  layers: Difference[];
-  other: Difference[] | undefined; // the layers of a second report
-  selected: string | undefined;
-  theme: string;
-  onPick: (name: string) => void;
-}
-
-export function NoisePlot({ layers, other, selected, theme, onPick }: NoiseProps) {
-  const place = usePlot(
-    (width) => {
-      if (layers.length === 0) return undefined;
-      const shown = (value: number | undefined): number | null =>
-        value === undefined ? null : Math.max(-20, Math.min(value, 100));
-      const second = new Map(other?.map((layer) => [layer.name, layer.sqnr_db]));
-      const series: uPlot.Series[] = [
-        {},
-        { stroke: cssColor("--series-0"), width: 1.5, points: { show: layers.length < 80, size: 5 } },
-      ];
-      const data: uPlot.AlignedData = [
-        layers.map((_, i) => i),
-        layers.map((layer) => shown(layer.sqnr_db)),
-      ];
-      if (other) {
-        series.push({ stroke: cssColor("--series-1"), width: 1.5, dash: [5, 3], points: { show: false } });
-        data.push(layers.map((layer) => shown(second.get(layer.name))));
-      }
-      const mark = layers.findIndex((layer) => layer.name === selected);
-      const plot = new uPlot(
-        {
-          width,
-          height: 200,
-          padding: [10, 24, 0, 0],
-          legend: { show: false },
-          cursor: { y: false, drag: { x: false, y: false } },
-          scales: {
-            x: { time: false },
-            y: { range: (_, low, high) => [Math.min(0, low), Math.max(40, high) * 1.05] },
-          },
-          axes: [
-            {
-              ...axis(),
-              size: 28,
-              label: "layers, in execution order",
-              labelSize: 16,
-              values: (_, ticks) => ticks.map((t) => (t % 1 ? "" : String(t))),
-            },
-            { ...axis(), label: "SQNR in dB", labelSize: 16, size: 38 },
-          ],
-          series,
-          hooks: {
-            draw: [
-              (one) => {
-                if (mark >= 0) drawEnds(one, mark, undefined);
-              },
-            ],
-            setCursor: [
-              (one) =>
-                tell(one, (i) => `${layers[i]?.name ?? ""}: ${decibels(layers[i]?.sqnr_db)}`),
-            ],
-          },
-        },
-        data,
-        document.createElement("div"),
-      );
-      plot.over.addEventListener("click", () => {
-        const i = plot.cursor.idx;
-        if (i !== null && i !== undefined && layers[i]) onPick(layers[i].name);
-      });
-      return plot;
-    },
-    [layers, other, selected, theme],
-  );
-  return <div class="plot" ref={place} />;
 }
