@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <sstream>
 
 #include "anybit/calibrate.hpp"
 #include "anybit/compare.hpp"
@@ -16,6 +15,7 @@
 #include "options.hpp"
 #include "progress.hpp"
 #include "quantization_text.hpp"
+#include "recipe_options.hpp"
 #include "report_file.hpp"
 #include "sample_options.hpp"
 #include "terminal.hpp"
@@ -40,17 +40,6 @@ struct QuantizeFlags {
   std::vector<std::string> machine;  // the values of -m: accel=NNPA
   bool in_place = false, evaluate = false, json = false, verbose = false;
 };
-
-std::vector<std::string> split(const std::vector<std::string>& texts) {
-  std::vector<std::string> words;
-  for (const std::string& text : texts) {
-    std::stringstream stream(text);
-    for (std::string word; std::getline(stream, word, ',');) {
-      if (!word.empty()) words.push_back(word);
-    }
-  }
-  return words;
-}
 
 // The scheme of --dynamic=symActivation|asymActivation,symWeight|asymWeight, in any order; anybit chooses
 // what is not given.
@@ -89,12 +78,6 @@ Result<std::string> scheme_text(const QuantizeFlags& options) {
   if (!options.recipe.empty()) return options.recipe;
   if (options.weight_only) return std::string("w8");
   return target_recipe(options.quantize.target);
-}
-
-// Whether the value of --recipe or --target is a path.
-bool is_file(const std::string& text) {
-  return text.find('/') != std::string::npos || text.ends_with(".yaml") || text.ends_with(".yml") ||
-         text.ends_with(".json");
 }
 
 // Parses onnx-mlir's -maccel=NNPA -march=arch15; arch15 is the machine that has NNPA.
@@ -150,20 +133,10 @@ std::vector<std::string> op_types(const QuantizeFlags& options) {
 }
 
 Result<Recipe> base_recipe(const QuantizeFlags& options) {
-  if (options.dynamic.empty() && is_file(options.recipe)) {
-    auto recipe = Recipe::from_file(options.recipe);
-    if (recipe.ok()) return recipe;
-    std::error_code ignored;
-    Error error = in_file(std::move(recipe).error(), options.recipe);
-    return std::filesystem::exists(options.recipe, ignored) ? wrong_call(std::move(error)) : error;
-  }
+  if (options.dynamic.empty() && is_file(options.recipe)) return named_recipe(options.recipe);
   auto scheme = scheme_text(options);
   if (!scheme.ok()) return std::move(scheme).error();
-  if (options.op_types.empty() && options.dynamic.empty()) {
-    auto recipe = Recipe::preset(*scheme);
-    if (!recipe.ok()) return wrong_call(std::move(recipe).error());
-    return recipe;
-  }
+  if (options.op_types.empty() && options.dynamic.empty()) return named_recipe(*scheme);
   const std::string name = options.dynamic.empty() ? *scheme : "--dynamic";
   if (options.op_types.empty()) return Recipe::from_text(fmt::format("global: {}", *scheme), name);
   auto recipe = Recipe::from_text("global: float", name);
@@ -182,8 +155,7 @@ Result<Recipe> with_for_all(Result<Recipe> recipe, const QuantizeFlags& options,
   return recipe;
 }
 
-// Builds the recipe from the options. A word of --exclude is an operator type if one has that name, and a
-// node name otherwise.
+// Builds the recipe from the options.
 Result<Recipe> recipe_of(const QuantizeFlags& options) {
   if (auto checked = check_together(options); !checked.ok()) return std::move(checked).error();
   auto recipe = base_recipe(options);
@@ -195,13 +167,7 @@ Result<Recipe> recipe_of(const QuantizeFlags& options) {
   if (!options.reduce_range.empty())
     recipe =
         with_for_all(std::move(recipe), options, fmt::format("{{reduce_range: {}}}", options.reduce_range));
-  if (!recipe.ok()) return recipe;
-  for (const std::string& word : split(options.exclude)) {
-    auto next = recipe->with(is_operator(word) ? "type" : "name", word, "float");
-    if (!next.ok()) return next;
-    recipe = std::move(next);
-  }
-  return recipe;
+  return excluding(std::move(recipe), options.exclude);
 }
 
 Result<Quantization> quantized(const Model& model, const Recipe& recipe, const QuantizeFlags& options) {
@@ -315,7 +281,8 @@ Result<void> run(QuantizeFlags& options) {
   fmt::print("{}", quantization_text(result->report, options.output, options.verbose));
   if (comparison && everything) fmt::print("\n{}", comparison_text(*comparison, files, 10));
   if (comparison)
-    fmt::print("\n{}", verdict_text(comparison->verdict, {options.model, options.output, options.samples}));
+    fmt::print("\n{}", verdict_text(comparison->verdict,
+                                    {options.model, options.output, options.samples, options.recipe}));
   if (!options.report.empty()) fmt::print("\nReport  {}\n", options.report);
   return {};
 }
@@ -347,10 +314,7 @@ std::function<Result<void>()> set_up_quantize(CLI::App& app) {
   app.add_option("--op-types,--nnpa-quant-op-types", options->op_types,
                  "Quantize only these operators, comma-separated: MatMul (includes Gemm), Conv, …")
       ->allow_extra_args(false);
-  app.add_option("--exclude", options->exclude,
-                 "Leave these in float: operators, or nodes by name (with wildcards * and ?), "
-                 "comma-separated")
-      ->allow_extra_args(false);
+  add_exclude_option(app, options->exclude);
   app.add_option("--emit", options->quantize.emit,
                  "portable (formats that ONNX lacks are model functions), packed (they are operators of "
                  "anybit), qdq (only types of ONNX), qoperator (QLinearConv, …) [portable]");

@@ -175,6 +175,9 @@ struct Matcher::State {
   std::vector<bool> used;
   std::set<std::string> met;      // node names and types that were looked up
   std::set<std::string> tensors;  // tensor names that were looked up
+  std::set<std::string> only;     // Recipe::only
+
+  bool leaves(const std::string& name) const { return !only.empty() && !only.contains(name); }
 
   bool holds(std::size_t i, const Subject& subject) const {
     const Rule& rule = rules[i];
@@ -207,6 +210,7 @@ Matcher::~Matcher() = default;
 Result<Matcher> Matcher::make(const Recipe& recipe) {
   auto state = std::make_unique<State>();
   state->rules = recipe.rules;
+  state->only = recipe.only;
   std::ranges::stable_sort(state->rules, {}, &Rule::kind);
   for (const Rule& rule : state->rules) {
     if (rule.kind == Rule::Kind::type) TRY(check_type(rule));
@@ -229,6 +233,7 @@ Scheme Matcher::scheme(const Subject& subject) {
   for (std::size_t i = 0; i < state_->rules.size(); ++i) {
     if (!state_->holds(i, subject)) continue;
     state_->used[i] = true;
+    if (state_->leaves(subject.name)) continue;
     const Scheme& from = state_->rules[i].scheme;
     if (from.data_in) result.data_in = from.data_in;
     if (from.weight) result.weight = from.weight;
@@ -242,6 +247,7 @@ Scheme Matcher::scheme(const Subject& subject) {
 }
 
 bool Matcher::holds_in_float(const Subject& subject) const {
+  if (state_->leaves(subject.name)) return true;
   for (std::size_t i = state_->rules.size(); i-- > 0;) {
     const Rule& rule = state_->rules[i];
     if (rule.kind == Rule::Kind::global) return false;
@@ -251,6 +257,7 @@ bool Matcher::holds_in_float(const Subject& subject) const {
 }
 
 const Scheme* Matcher::io() const {
+  if (!state_->only.empty()) return nullptr;
   for (std::size_t i = state_->rules.size(); i-- > 0;) {
     if (state_->rules[i].kind == Rule::Kind::io) return &state_->rules[i].scheme;
   }
@@ -281,6 +288,7 @@ Result<Spec> Matcher::tensor(const std::string& name, const Spec& spec) {
 }
 
 bool Matcher::named(const std::string& name) const {
+  if (!state_->only.empty()) return state_->only.contains(name);
   for (std::size_t i = 0; i < state_->rules.size(); ++i) {
     if (state_->names(i, name)) return true;
   }
@@ -303,6 +311,7 @@ std::set<std::size_t> Matcher::naming(const graph::Node& node) const {
 
 Result<std::vector<std::string>> Matcher::unused() const {
   std::vector<std::string> lines;
+  if (!state_->only.empty()) return lines;
   for (std::size_t i = 0; i < state_->rules.size(); ++i) {
     const Rule& rule = state_->rules[i];
     if (state_->used[i]) continue;

@@ -26,6 +26,7 @@
 #include "quantize/opsets.hpp"
 #include "quantize/plan.hpp"
 #include "quantize/remark_on_speed.hpp"
+#include "quantize/report_nodes.hpp"
 #include "refine/table.hpp"
 
 namespace anybit::quantizing {
@@ -139,30 +140,6 @@ std::string reasons(const GraphNotes& notes) {
   return text;
 }
 
-const Graph& inner_graph(const Graph& graph, const GraphNotes& notes) {
-  const Graph* found = &graph;
-  std::size_t at = 0;
-  graph::each_graph(graph.nodes[static_cast<std::size_t>(notes.node)], [&](const Graph& one) {
-    if (at++ == notes.which) found = &one;
-  });
-  return *found;
-}
-
-void report_nodes(const GraphNotes& notes, const Graph& graph, QuantizationReport& report) {
-  for (std::size_t i = 0; i < notes.nodes.size(); ++i) {
-    const NodeNote& note = notes.nodes[i];
-    const Node& node = graph.nodes[i];
-    if (note.op == "Constant") continue;
-    std::string what;
-    if (note.outcome == Outcome::quantized || note.outcome == Outcome::dynamic)
-      what = to_string(*note.scheme.data_in) + ", " + to_string(*note.scheme.weight);
-    if (note.outcome == Outcome::weights_only) what = to_string(*note.scheme.weight);
-    report.nodes.push_back({notes.place, note.name, note.op, std::string(name_of(note.outcome)),
-                            std::move(what), note.reason, node.inputs, node.outputs});
-  }
-  for (const GraphNotes& inner : notes.inner) report_nodes(inner, inner_graph(graph, inner), report);
-}
-
 class Quantizer {
  public:
   Quantizer(const Model& model, const Recipe& recipe, const calibrate::NextSample& next,
@@ -172,6 +149,15 @@ class Quantizer {
         settings_(settings),
         model_(std::make_shared<Model>(model)),
         pool_(settings.executor.threads) {}
+
+  Result<Prepared> prepared() {
+    if (is_quantized(*model_) && !settings_.requantize)
+      return invalid_argument("the model is quantized already", "the float model");
+    TRY(prepare());
+    Annotation annotation = TRY(annotate());
+    if (!anything(annotation.graph)) return found_nothing(annotation);
+    return Prepared{std::move(model_), std::move(annotation)};
+  }
 
   Result<Outcomes> run() {
     report_.recipe = recipe_.name;
@@ -190,8 +176,8 @@ class Quantizer {
           "part of the model is quantized already: that is kept, and the rest is quantized (--requantize for "
           "all)");
     if (!anything(annotation.graph)) {
-      return error_at(Code::invalid_argument, {}, "the recipe finds nothing to quantize in this model",
-                      reasons(annotation.graph));
+      if (settings_.may_find_nothing) return Outcomes{*model_, std::move(report_)};
+      return found_nothing(annotation);
     }
     find_refinements(annotation);
     TRY(refine(Descriptor::Phase::graph, annotation, {}));
@@ -221,6 +207,11 @@ class Quantizer {
     report_.remarks.emplace_back("the model is quantized already: it is left as it is (--requantize)");
     report_.opset_after = report_.opset_before;
     return {model, std::move(report_)};
+  }
+
+  static Error found_nothing(const Annotation& annotation) {
+    return error_at(Code::invalid_argument, {}, "the recipe finds nothing to quantize in this model",
+                    reasons(annotation.graph));
   }
 
   Result<void> prepare() {
@@ -299,8 +290,8 @@ class Quantizer {
         watched(annotation, settings_.histograms && !settings_.known);
     if (names.empty()) {
       if ((next_ || settings_.known) && !needs_samples())
-        report_.remarks.push_back(fmt::format("recipe '{}' needs no {}: calibration does not use them", recipe_.name,
-                                              settings_.known ? "ranges" : "samples"));
+        report_.remarks.push_back(fmt::format("recipe '{}' needs no {}: calibration does not use them",
+                                              recipe_.name, settings_.known ? "ranges" : "samples"));
       return std::vector<calibrate::Statistics>();
     }
     if (settings_.known) {
@@ -486,6 +477,10 @@ class Quantizer {
 };
 
 }  // namespace
+
+Result<Prepared> prepare(const Model& model, const Recipe& recipe, const Settings& settings) {
+  return Quantizer(model, recipe, {}, settings).prepared();
+}
 
 Result<Outcomes> quantize(const Model& model, const Recipe& recipe, const calibrate::NextSample& next,
                           const Settings& settings) {

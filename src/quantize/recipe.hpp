@@ -2,6 +2,7 @@
 // name, regex, type, global), and among equals the later one. docs/recipes.md.
 #pragma once
 
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +25,9 @@ struct Rule {
 struct Recipe {
   std::string name;  // of the preset or file
   std::vector<Rule> rules;
+  // If not empty: the only nodes that are quantized, whatever the rules say of others. The rules for inputs
+  // and outputs do not apply then.
+  std::set<std::string> only = {};
 };
 
 struct Preset {
