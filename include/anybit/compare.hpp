@@ -21,6 +21,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,6 +64,19 @@ struct Comparison {
   std::int64_t reference_top1 = 0, reference_top5 = 0, other_top1 = 0, other_top5 = 0;
 };
 
+/// The outputs of a reference model, kept so that several comparisons on the same samples run it once.
+class ReferenceOutputs {
+ public:
+  /// `max_bytes`: the reference runs again on the samples whose outputs do not fit.
+  ANYBIT_API explicit ReferenceOutputs(std::int64_t max_bytes = std::int64_t{512} << 20);
+
+  struct Content;
+
+ private:
+  friend struct ReferenceOutputsAccess;
+  std::shared_ptr<Content> content_;
+};
+
 /// Options of compare().
 struct CompareOptions {
   int threads = 0;                   ///< 0: one per core
@@ -70,6 +85,8 @@ struct CompareOptions {
   std::vector<std::int64_t> labels;  ///< one per row of scores, in order; empty: none
   bool spare_labels = false;         ///< allow more labels than rows, as when samples are limited
   std::function<void(std::int64_t done)> progress = {};  ///< called with the number of finished samples
+  /// Without `layers`: shared by comparisons of the same reference on the same samples.
+  std::optional<ReferenceOutputs> shared = {};
 };
 
 /// Compares two models. A value of the reference is compared with the value of the same name in `other`, or

@@ -5,6 +5,7 @@
 
 #include "api/executor_options.hpp"
 #include "api/model_access.hpp"
+#include "api/reference_outputs.hpp"
 #include "api/value.hpp"
 #include "api/verdict.hpp"
 #include "base/error.hpp"
@@ -243,7 +244,7 @@ class Run {
     for (const auto& [name, value] : sample) inputs.emplace(name, TRY(to_datum(value)));
     for (auto& kept : keeper_.kept) kept.clear();
     comparer_.shown.assign(layers_.size(), 0);
-    const std::vector<Datum> ours = TRY(run(*first_, inputs, keeper_));
+    const std::vector<Datum> ours = TRY(reference_outputs(inputs));
     auto theirs = run(*second_, inputs, comparer_);
     if (!theirs.ok()) {
       if (failed_++ == 0) failure_ = fmt::format("sample {}: {}", result_.samples, theirs.error().text());
@@ -253,6 +254,15 @@ class Run {
     if (!ours.empty() && ours[0].is_array()) rank_ = static_cast<std::int64_t>(ours[0].array.rank());
     for (std::size_t i = 0; i < ours.size(); ++i) TRY(add_output(i, ours[i], (*theirs)[i]));
     return ours.empty() ? Result<void>() : scores_.add(ours[0], &(*theirs)[0]);
+  }
+
+  Result<std::vector<Datum>> reference_outputs(const std::map<std::string, Datum>& inputs) {
+    if (!options_.shared || !layers_.empty()) return run(*first_, inputs, keeper_);
+    ReferenceOutputs::Content& shared = ReferenceOutputsAccess::of(*options_.shared);
+    if (const auto* kept = shared.find(result_.samples)) return *kept;
+    std::vector<Datum> outputs = TRY(run(*first_, inputs, keeper_));
+    TRY(shared.keep(result_.samples, outputs));
+    return outputs;
   }
 
   // Seeds random operators by the sample's number, so that both models draw the same numbers.
