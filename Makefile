@@ -2,8 +2,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build demo demo-mcu docs reference test test-checks test-large test-models test-real test-exhaustive test-arm test-scalar bench bench-io bench-formats bench-gemm bench-kernels bench-conv \
-        bench-accuracy bench-agreement bench-presets bench-static bench-rules bench-quantize bench-packed bench-codegen bench-commit lint format check-all fuzz campaign test-growth \
+.PHONY: help build demo demo-mcu docs reference test test-checks test-large test-models test-real test-detector test-exhaustive test-arm test-scalar bench bench-io bench-formats bench-gemm bench-kernels bench-conv \
+        bench-accuracy bench-agreement bench-presets bench-static bench-rules bench-quantize bench-packed bench-codegen bench-verdict bench-sensitivity bench-commit lint format check-all fuzz campaign test-growth \
         install web wheel clean
 
 JOBS ?= $(shell nproc)
@@ -184,6 +184,24 @@ bench-quantize:  ## Measure time and memory of quantization, compared with ONNX 
 	@test -e build/release/build.ninja || cmake --preset release
 	@cmake --build --preset release -j $(JOBS) --target anybit_cli
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_quantize.py $(BENCH)
+
+bench-verdict:  ## Judge real models at good and broken recipes by the verdict and by measures of their tasks (minutes)
+	@scripts/setup build test accuracy python models large-models real-models photos data
+	@cmake --preset release -DANYBIT_TESTS=ON -DANYBIT_PYTHON=ON
+	@cmake --build --preset release -j $(JOBS) --target anybit_python
+	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_verdict.py $(BENCH)
+
+bench-sensitivity:  ## Compare the sensitivity of layers with brute force on labelled data: rank correlation, cost, memory (minutes)
+	@scripts/setup build test accuracy python models data
+	@cmake --preset release -DANYBIT_TESTS=ON -DANYBIT_PYTHON=ON
+	@cmake --build --preset release -j $(JOBS) --target anybit_python
+	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_sensitivity.py $(BENCH)
+
+test-detector:  ## The story of a detector on YOLO11n-seg: the verdict, the sensitivity, and whether the suggestion mends it (minutes)
+	@scripts/setup build test python real-models photos
+	@cmake --preset release -DANYBIT_TESTS=ON
+	@cmake --build --preset release -j $(JOBS) --target anybit_cli
+	$(call PYTEST,build/release) -m detector tests/models/test_detector.py
 
 bench-commit:  ## Compare with another commit (COMMIT=…): equal files from every preset, then time and memory (long)
 	@scripts/compare_commit $(COMMIT) files

@@ -36,8 +36,12 @@ namespace anybit {
 
 /// The difference of a value between the two models, over all samples.
 struct Difference {
-  std::string name;        ///< of the value in the reference model
-  std::string op;          ///< operator that produces it; empty for model outputs
+  std::string name;  ///< of the value in the reference model
+  std::string op;    ///< operator that produces it; empty for model outputs
+  std::string node;  ///< name of the node that produces it, which `--exclude` takes; empty for model outputs
+  /// The node computes on quantized values or weights in the other model. Float and pass-through nodes only
+  /// forward the error of others.
+  bool quantized = false;
   std::int64_t count = 0;  ///< elements
   /// SQNR in dB: 10·log10(Σx² / Σ(x − y)²). 200 if there is no difference; -Inf if only one of the models has
   /// NaN.

@@ -75,6 +75,11 @@ struct Verdict {
   std::vector<PartVerdict> parts;  ///< worst first
 };
 
+/// Returns a verdict by the caller's own measure, which takes the place of guesses: `before` and `after` are
+/// its values for the reference and the other model, and larger is better. ok: at most 1 % of `before` is
+/// lost; degraded: at most 5 %.
+ANYBIT_API Verdict judged_by(Verdict verdict, const std::string& measure, double before, double after);
+
 /// Returns the verdict as a JSON object, the same in all results of anybit in JSON.
 ANYBIT_API std::string to_json(const Verdict& verdict);
 

@@ -1,5 +1,7 @@
 #include "api/verdict.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -51,6 +53,12 @@ std::string to_string(Level level) {
       break;
   }
   return "unknown";
+}
+
+Verdict judged_by(Verdict verdict, const std::string& measure, double before, double after) {
+  verdict.level = evaluate::level_of_measure(before, after);
+  verdict.reason = fmt::format("{} {:.4g} -> {:.4g}", measure, before, after);
+  return verdict;
 }
 
 Result<Verdict> verdict_of(const Comparison& comparison, const std::vector<OutputPart>& parts,

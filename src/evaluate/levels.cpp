@@ -89,6 +89,13 @@ Level level_of_labels(const Comparison& comparison) {
                                                          : Level::broken;
 }
 
+Level level_of_measure(double before, double after) {
+  if (!std::isfinite(before)) return Level::unknown;
+  if (!std::isfinite(after)) return Level::broken;
+  const double lost = 100 * (before - after) / std::max(std::abs(before), 1e-12);
+  return lost <= kPointsOk ? Level::ok : lost <= kPointsDegraded ? Level::degraded : Level::broken;
+}
+
 std::string reason_of(const OutputPart& part) {
   if (part.count == 0) return fmt::format("{} could not be compared", place(part));
   if (part.kind == "classes" && part.rows > 0)

@@ -15,6 +15,9 @@ double harm_of(const OutputPart& part);
 // With labels: by the points of top-1 accuracy that are lost.
 Level level_of_labels(const Comparison& comparison);
 
+// By a measure of the caller's, of which more is better.
+Level level_of_measure(double before, double after);
+
 // "output0, channels 4-83 (scores): 1.4 dB, keeps 0 of 31 values above 0.25".
 std::string reason_of(const OutputPart& part);
 std::string reason_of_labels(const Comparison& comparison);
