@@ -1,6 +1,7 @@
 #include "anybit/compare.hpp"
 
 #include <algorithm>
+#include <set>
 #include <unordered_set>
 
 #include "api/executor_options.hpp"
@@ -340,6 +341,10 @@ class Run {
       outputs_[i].fill(result_.outputs.emplace_back());
       const std::string& name = result_.outputs.back().name = first_->outputs()[i].name;
       std::ranges::move(parts_[i].parts(name), std::back_inserter(found_));
+    }
+    const std::set<std::string> states = state_outputs(*reference_->graph);
+    for (OutputPart& part : found_) {
+      if (states.contains(part.output)) part.kind = "state";
     }
     forget_rows();
     for (std::size_t i = 0; i < layers_.size(); ++i) {

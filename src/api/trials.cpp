@@ -4,6 +4,7 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "api/verdict.hpp"
 #include "base/error.hpp"
 #include "base/try.hpp"
 #include "evaluate/levels.hpp"
@@ -26,7 +27,7 @@ Result<ops::Array> plain_copy(const ops::Array& array, ops::Memory& memory) {
 }
 
 // Keeps the watched values of one run.
-struct Keeper final : runtime::Watcher {
+struct ValueKeeper final : runtime::Watcher {
   std::vector<std::string> names;
   ops::Memory* memory = nullptr;
   NamedValues kept = {};
@@ -49,6 +50,7 @@ Effect effect_of(const PartsOfOutputs& parts) {
   worst.level = Level::ok;
   for (const std::vector<OutputPart>& output : parts) {
     for (const OutputPart& part : output) {
+      if (part.kind == "state") continue;
       const double harm = evaluate::harm_of(part);
       worst.level = std::max(worst.level, evaluate::level_of(part));
       if (!worst.reason.empty() && harm <= worst.harm) continue;
@@ -153,7 +155,7 @@ std::map<std::string, std::string> Trials::raw_names(const graph::Model& model,
 Result<std::vector<NamedValues>> Trials::values_of(const graph::Model& model,
                                                    const std::set<std::string>& values) {
   const std::map<std::string, std::string> raw = raw_names(model, values);
-  Keeper keeper;
+  ValueKeeper keeper;
   keeper.memory = memory_.get();
   runtime::ExecutorOptions options = settings_.executor;
   for (const auto& [name, as] : raw) {
@@ -210,8 +212,12 @@ Result<PartsOfOutputs> Trials::compared(const graph::Model& model, const std::ve
     }
   }
   PartsOfOutputs found(model_->graph->outputs.size());
-  for (std::size_t k = 0; k < outputs.size(); ++k)
-    found[outputs[k]] = parts[k].parts(model_->graph->outputs[outputs[k]].name.str());
+  const std::set<std::string> states = state_outputs(*model_->graph);
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const std::string& name = model_->graph->outputs[outputs[k]].name.str();
+    found[outputs[k]] = parts[k].parts(name);
+    for (OutputPart& part : found[outputs[k]]) part.kind = states.contains(name) ? "state" : part.kind;
+  }
   return found;
 }
 

@@ -55,13 +55,14 @@ std::string place(const OutputPart& part) {
     text += part.last == part.first ? fmt::format(", channel {}", part.first)
                                     : fmt::format(", channels {}-{}", part.first, part.last);
   if (part.kind == "probabilities") text += " (scores)";
+  if (part.kind == "state") text += " (state)";
   return text;
 }
 
 }  // namespace
 
 Level level_of(const OutputPart& part) {
-  if (part.count == 0) return Level::unknown;
+  if (part.count == 0 || part.kind == "state") return Level::unknown;
   if (!std::isfinite(part.sqnr)) return Level::broken;
   if (part.kind == "classes" && part.rows > 0) return kAgreement.level(upper_share(part.agreed, part.rows));
   if (part.kind != "probabilities") return kValueSqnr.level(part.sqnr);
@@ -70,7 +71,7 @@ Level level_of(const OutputPart& part) {
 }
 
 double harm_of(const OutputPart& part) {
-  if (part.count == 0) return 0;
+  if (part.count == 0 || part.kind == "state") return 0;
   if (!std::isfinite(part.sqnr)) return kMostHarm;
   const bool scores = part.kind == "classes" || (part.kind == "probabilities" && decides(part));
   const double permitted = scores ? kScoreSqnr.ok : kValueSqnr.ok;

@@ -88,7 +88,7 @@ def test_layers_bounds_what_is_measured_to_the_largest_estimates(tool, folder, f
     assert measured == {layer["node"] for layer in expected} and len(some["layers"]) == len(found["layers"])
 
 
-def test_names_are_whole_when_the_output_is_no_terminal(tool, folder, tmp_path):
+def test_names_are_complete_when_the_output_is_no_terminal(tool, folder, tmp_path):
     model = onnx.load(folder / "detector.onnx")
     model.graph.node[0].name = "a/" * 60 + "convolution"
     onnx.save(model, tmp_path / "long.onnx")

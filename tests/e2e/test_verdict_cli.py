@@ -4,7 +4,9 @@ import shlex
 import subprocess
 
 import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 from support.made_detector import CLASSES, SEED, write_detector
 
 @pytest.fixture(scope="module")
@@ -56,3 +58,21 @@ def test_labels_take_the_place_of_guesses(tool, tmp_path, request):
         words = ["quantize", digits, "-o", "q.onnx", "--recipe", recipe, "--calib", "images.npy", "--labels", "labels.npy", "--json"]
         verdict = json.loads(run(tool, tmp_path, *words))["verdict"]
         assert verdict["level"] == level and verdict["reason"].startswith("top-1 accuracy"), verdict
+
+
+# The output of a recurrent model that it takes as its input next: only what it does to the other outputs counts.
+def test_a_state_does_not_decide(tool, tmp_path):
+    random = np.random.default_rng(SEED)
+    for name, scale in (("a", 1), ("b", -1)):
+        weights = {"v": np.eye(8, 3, dtype=np.float32), "w": scale * np.eye(4, dtype=np.float32)}
+        nodes = [helper.make_node("MatMul", ["x", "v"], ["y"]), helper.make_node("MatMul", ["h", "w"], ["next"])]
+        ports = {"x": [1, 8], "h": [1, 4], "y": [1, 3], "next": [1, 4]}
+        infos = [helper.make_tensor_value_info(port, TensorProto.FLOAT, dims) for port, dims in ports.items()]
+        graph = helper.make_graph(nodes, "state", infos[:2], infos[2:], [numpy_helper.from_array(value, key) for key, value in weights.items()])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / f"{name}.onnx")
+    np.savez(tmp_path / "s.npz", x=random.normal(size=(1, 1, 8)).astype(np.float32), h=random.normal(size=(1, 1, 4)).astype(np.float32))
+    verdict = json.loads(run(tool, tmp_path, "compare", "a.onnx", "b.onnx", "--data", "s.npz", "--json"))["verdict"]
+    assert verdict["level"] == "ok", verdict
+    assert {(part["output"], part["level"]) for part in verdict["parts"]} == {("y", "ok"), ("next", "unknown")}
+    lost = [part for part in verdict["parts"] if part["output"] == "next"]
+    assert all(part["kind"] == "state" and part["sqnr_db"] < 0 for part in lost)
