@@ -10,14 +10,16 @@
 #include "options.hpp"
 #include "progress.hpp"
 #include "recipe_options.hpp"
+#include "report_file.hpp"
 #include "sample_options.hpp"
 #include "sensitivity_text.hpp"
+#include "text_file.hpp"
 
 namespace anybit::cli {
 namespace {
 
 struct SensitivityFlags {
-  std::string model, recipe;
+  std::string model, recipe, report;
   LoadOptions load;
   ExecutorOptions executor;
   SampleArguments samples;
@@ -27,7 +29,45 @@ struct SensitivityFlags {
   bool json = false;
 };
 
+// The page shows the layers in the quantized model, beside its verdict.
+Result<void> report(const Model& model, const Recipe& recipe, const Sensitivity& found,
+                    const SensitivityFlags& options) {
+  QuantizeOptions settings;
+  settings.target = options.sensitivity.target;
+  settings.threads = options.executor.threads;
+  settings.max_memory = options.executor.max_memory;
+  settings.allow_nan = options.sensitivity.allow_nan;
+  settings.histograms = true;
+  auto calibration = open_samples(model, options.samples);
+  if (!calibration.ok()) return std::move(calibration).error();
+  auto quantized = quantize(model, recipe, &*calibration, settings);
+  if (!quantized.ok()) return std::move(quantized).error();
+  CompareOptions comparing;
+  comparing.threads = settings.threads;
+  comparing.max_memory = settings.max_memory;
+  auto samples = open_samples(model, options.samples);
+  if (!samples.ok()) return std::move(samples).error();
+  auto comparison = compare(model, quantized->model, *samples, comparing);
+  if (!comparison.ok()) return std::move(comparison).error();
+  ReportInput input;
+  input.command = "sensitivity";
+  input.before = {&model, options.model};
+  input.after.model = &quantized->model;
+  input.quantization = &quantized->report;
+  input.comparison = &*comparison;
+  input.sensitivity = &found;
+  return write_report(options.report, input);
+}
+
+Result<void> check_sensitivity(const SensitivityFlags& options) {
+  std::vector<std::string> others = options.samples.paths;
+  others.push_back(options.model);
+  if (auto checked = check_replaces("--report", options.report, others); !checked.ok()) return checked;
+  return check_writable(options.report);
+}
+
 Result<void> run(SensitivityFlags& options) {
+  if (auto checked = check_sensitivity(options); !checked.ok()) return checked;
   if (options.samples.paths.empty())
     return Error{Code::invalid_argument, "no data to measure the sensitivity on", {}, "--calib PATH"};
   if (options.recipe.empty()) {
@@ -49,6 +89,9 @@ Result<void> run(SensitivityFlags& options) {
   settings.progress = [&](std::int64_t done, std::int64_t) { progress.show(done); };
   auto found = sensitivity(*model, *recipe, *samples, settings);
   if (!found.ok()) return in_file(std::move(found).error(), options.model);
+  if (!options.report.empty()) {
+    if (auto written = report(*model, *recipe, *found, options); !written.ok()) return written;
+  }
   const SensitivityContext context{options.model, options.recipe, options.exclude, options.samples};
   fmt::print("{}", options.json ? sensitivity_json(*found, context)
                                 : sensitivity_text(*found, context, options.rows));
@@ -81,6 +124,7 @@ std::function<Result<void>()> set_up_sensitivity(CLI::App& app) {
                "Count NaN and infinity in activations and continue");
   add_executor_options(app, options->executor);
   app.add_flag("--json", options->json, "Print everything as JSON");
+  add_report_option(app, options->report);
   add_load_options(app, options->load);
   return [options] { return run(*options); };
 }

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "recipe_options.hpp"
 #include "shell_words.hpp"
 #include "table.hpp"
 #include "terminal.hpp"
@@ -24,7 +25,7 @@ std::string next_command(const Sensitivity& found, const SensitivityContext& con
   const std::string output = (model.parent_path() / model.stem()).string() + ".mixed.onnx";
   std::string text = fmt::format("anybit quantize {} -o {} --recipe {}", quoted(context.model),
                                  quoted(output), quoted(context.recipe));
-  if (found.refinements_harm) text += " --refine none";
+  if (found.refinements_harm && !is_file(context.recipe)) text += " --refine none";
   if (!words.empty()) text += " --exclude " + quoted(fmt::format("{}", fmt::join(words, ",")));
   return printable(text + data_words(context.data));
 }
@@ -71,6 +72,8 @@ std::string sensitivity_text(const Sensitivity& found, const SensitivityContext&
   if (const std::string next = next_command(found, context); !next.empty())
     text += fmt::format("  next    {}\n          {}: {}\n", next, to_string(found.excluded.level),
                         printable(found.excluded.reason));
+  if (found.refinements_harm && is_file(context.recipe))
+    text += fmt::format("          and without `refine` in {}\n", printable(context.recipe));
   return text;
 }
 

@@ -33,8 +33,8 @@ namespace anybit {
 /// of one kind has one part. verdict_of() (anybit/verdict.hpp) judges parts.
 struct OutputPart {
   std::string output;  ///< name of the output
-  /// "classes": rows of class scores along `axis`. "probabilities": all values are in [0, 1]. "values":
-  /// anything else.
+  /// "classes": rows of class scores along `axis`. "probabilities": all values are in [0, 1]. "state": fits
+  /// an input of a recurrent model, and does not decide. "values": anything else.
   std::string kind = "values";
   std::int64_t axis = -1;             ///< axis of the channels or classes; -1: none
   std::int64_t first = 0, last = -1;  ///< the channels; last < first: all of them

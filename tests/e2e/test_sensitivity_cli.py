@@ -8,6 +8,7 @@ import onnx
 import onnxruntime
 import pytest
 from support.made_detector import SEED, write_detector
+from support.reports import data_of
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +102,14 @@ def test_a_verdict_without_a_wider_recipe_leads_to_the_measurement(tool, folder)
     verdict = json.loads(run(tool, folder, "quantize", "detector.onnx", "-o", "rough.onnx", "--recipe", "rough.yaml", "--calib", "samples", "--json"))["verdict"]
     assert verdict["level"] == "broken" and "recipe" not in verdict, verdict
     assert verdict["next"].startswith("anybit sensitivity detector.onnx --recipe rough.yaml") and "--calib samples" in verdict["next"], verdict
+
+
+def test_the_page_has_the_measured_layers(tool, folder, found):
+    run(tool, folder, "sensitivity", "detector.onnx", "--calib", "samples", "--recipe", "int8.yaml", "--measure", "6", "--report", "s.html")
+    data = data_of(folder / "s.html")
+    assert {row["node"]: row["alone_quantized_sqnr_db"] for row in data["sensitivity"]} == {
+        layer["node"]: layer["alone"]["sqnr_db"] for layer in found["layers"]}
+    assert {row["node"] for row in data["sensitivity"]} <= {node["name"] for node in data["nodes"]}
 
 
 def test_without_data_the_error_names_the_option(tool, folder):
