@@ -60,9 +60,11 @@ Table table_of(const std::vector<LayerSensitivity>& layers, std::int64_t rows) {
 std::string sensitivity_text(const Sensitivity& found, const SensitivityContext& context, std::int64_t rows) {
   std::string text = fmt::format("{}  {}\n", styled(found.recipe, Style::bold), context.model);
   text += fmt::format("  all layers  harm {}, {}\n", harm(found.all.harm), printable(found.all.reason));
-  if (found.refinements_harm)
-    text += fmt::format("  unrefined   harm {}, {}: the refinements of the recipe do not help here\n",
-                        harm(found.plain.harm), printable(found.plain.reason));
+  if (found.plain.harm != found.all.harm)
+    text +=
+        fmt::format("  unrefined   harm {}, {}: {}\n", harm(found.plain.harm), printable(found.plain.reason),
+                    found.refinements_harm ? "the refinements of the recipe do not help here"
+                                           : "the layers are compared with this");
   const auto measured = std::ranges::count_if(found.layers, &LayerSensitivity::measured);
   text += fmt::format("  measured    {} of {} layers on {} samples: {} runs, {:.1f} s\n", measured,
                       found.layers.size(), found.samples, long_count(found.runs), found.seconds);
