@@ -25,6 +25,12 @@ Result<double> seconds_of(const Executor& executor, const Sample& sample) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
+// Whether another recipe may succeed: not if memory, files or the caller are the reason.
+bool is_about_the_recipe(Code code) {
+  return code == Code::invalid_argument || code == Code::unsupported || code == Code::not_found ||
+         code == Code::invalid_data;
+}
+
 // The recipes one after the other; what they share is made once.
 class Sweeper {
  public:
@@ -39,7 +45,7 @@ class Sweeper {
       SweepRow row;
       row.recipe = one.name;
       if (auto done = fill(one.recipe, row); !done.ok()) {
-        if (done.error().code == Code::cancelled) return std::move(done).error();
+        if (!is_about_the_recipe(done.error().code)) return std::move(done).error();
         row.failed = done.error().text();
       }
       result_.rows.push_back(std::move(row));
@@ -100,7 +106,7 @@ class Sweeper {
       auto ranges = calibrate_model(model_, samples, calibrating);
       if (ranges.ok()) {
         ranges_ = *std::move(ranges);
-      } else if (ranges.error().code == Code::cancelled) {
+      } else if (!is_about_the_recipe(ranges.error().code)) {
         return std::move(ranges).error();
       } else {
         failed_ = true;
@@ -111,6 +117,7 @@ class Sweeper {
       Samples samples = TRY(open_());
       auto made = quantize(model_, recipe, &samples, options);
       if (made.ok()) return std::move(made->model);
+      if (!is_about_the_recipe(made.error().code)) return std::move(made).error();
       options.ranges = nullptr;
     }
     Samples samples = TRY(open_());
