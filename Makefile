@@ -220,6 +220,24 @@ bench-quantize:  ## Measure time and memory of quantization, compared with ONNX 
 	@cmake --build --preset release -j $(JOBS) --target anybit_cli
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_quantize.py $(BENCH)
 
+bench-verdict:  ## Judge real models at good and broken recipes by the verdict and by measures of their tasks (minutes)
+	@scripts/setup build test accuracy python models large-models real-models photos data
+	@cmake --preset release -DANYBIT_TESTS=ON -DANYBIT_PYTHON=ON
+	@cmake --build --preset release -j $(JOBS) --target anybit_python
+	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_verdict.py $(BENCH)
+
+bench-sensitivity:  ## Compare the sensitivity of layers with brute force on labelled data: rank correlation, cost, memory (minutes)
+	@scripts/setup build test accuracy python models data
+	@cmake --preset release -DANYBIT_TESTS=ON -DANYBIT_PYTHON=ON
+	@cmake --build --preset release -j $(JOBS) --target anybit_python
+	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_sensitivity.py $(BENCH)
+
+test-detector:  ## The story of a detector on YOLO11n-seg: the verdict, the sensitivity, and whether the suggestion mends it (minutes)
+	@scripts/setup build test python real-models photos
+	@cmake --preset release -DANYBIT_TESTS=ON
+	@cmake --build --preset release -j $(JOBS) --target anybit_cli
+	$(call PYTEST,build/release) -m detector tests/models/test_detector.py
+
 bench-commit:  ## Compare with another commit (COMMIT=…): equal files from every preset, then time and memory (long)
 	@scripts/compare_commit $(COMMIT) files
 	@scripts/compare_commit $(COMMIT) speed $(BENCH)

@@ -13,6 +13,7 @@
 #include "progress.hpp"
 #include "report_file.hpp"
 #include "sample_options.hpp"
+#include "sweep_text.hpp"
 #include "text_file.hpp"
 #include "verdict_text.hpp"
 
@@ -21,6 +22,7 @@ namespace {
 
 struct CompareFlags {
   std::string reference, other, labels, report;
+  std::vector<std::string> others;  // the quantized models; `other` is the first
   LoadOptions load;
   ExecutorOptions executor;
   SampleArguments samples;
@@ -65,15 +67,45 @@ Result<void> report(const Model& reference, const Model& other, const Comparison
        .range = {}});
 }
 
-Result<void> run(const CompareFlags& options) {
+// More than one quantized model: one table, as of a sweep. The float model runs once.
+Result<void> compare_many(const Model& reference, const CompareFlags& options, CompareOptions settings) {
+  settings.layers = false;
+  settings.shared = ReferenceOutputs();
+  Sweep sweep;
+  sweep.bytes = compared_files(options.reference, options.reference).reference_bytes;
+  for (const std::string& path : options.others) {
+    auto other = load_model(path, options.load);
+    if (!other.ok()) return std::move(other).error();
+    auto result = compared(reference, *other, options.samples, settings);
+    if (!result.ok()) return in_file(std::move(result).error(), path);
+    SweepRow& row = sweep.rows.emplace_back();
+    row.recipe = path;
+    row.bytes = compared_files(options.reference, path).other_bytes;
+    row.comparison = *std::move(result);
+    const auto& parts = row.comparison.verdict.parts;
+    if (!parts.empty()) row.sqnr = parts[0].part.sqnr;
+  }
+  if (!options.report.empty()) {
+    ReportInput input;
+    input.command = "sweep";
+    input.before = {&reference, options.reference, sweep.bytes};
+    input.sweep = &sweep;
+    if (auto written = write_report(options.report, input); !written.ok()) return written;
+  }
+  fmt::print("{}", options.json ? sweep_json(sweep, options.reference)
+                                : sweep_text(sweep, "model", options.reference));
+  return {};
+}
+
+Result<void> run(CompareFlags& options) {
+  options.other = options.others.front();
   std::vector<std::string> others = options.samples.paths;
-  others.insert(others.end(), {options.reference, options.other, options.labels});
+  others.insert(others.end(), options.others.begin(), options.others.end());
+  others.insert(others.end(), {options.reference, options.labels});
   if (auto checked = check_replaces("--report", options.report, others); !checked.ok()) return checked;
   if (auto checked = check_writable(options.report); !checked.ok()) return checked;
   auto reference = load_model(options.reference, options.load);
   if (!reference.ok()) return std::move(reference).error();
-  auto other = load_model(options.other, options.load);
-  if (!other.ok()) return std::move(other).error();
   CompareOptions settings;
   settings.threads = options.executor.threads;
   settings.max_memory = options.executor.max_memory;
@@ -84,6 +116,9 @@ Result<void> run(const CompareFlags& options) {
     settings.labels = std::move(labels).value();
     settings.spare_labels = options.samples.options.limit > 0;
   }
+  if (options.others.size() > 1) return compare_many(*reference, options, std::move(settings));
+  auto other = load_model(options.other, options.load);
+  if (!other.ok()) return std::move(other).error();
   auto result = compared(*reference, *other, options.samples, settings);
   if (!result.ok()) return std::move(result).error();
   const ComparedFiles files = compared_files(options.reference, options.other);
@@ -102,7 +137,8 @@ Result<void> run(const CompareFlags& options) {
 std::function<Result<void>()> set_up_compare(CLI::App& app) {
   auto options = std::make_shared<CompareFlags>();
   app.add_option("FLOAT", options->reference, "The reference model")->required();
-  app.add_option("QUANTIZED", options->other, "The quantized model")->required();
+  app.add_option("QUANTIZED", options->others, "The quantized model; several make one table, without layers")
+      ->required();
   add_sample_options(app, "--data", options->samples);
   app.add_option("--labels", options->labels,
                  "The correct classes, one per sample: .npy, or text with one per line");

@@ -24,8 +24,9 @@ double percent(std::int64_t part, std::int64_t whole) {
   return whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0.0;
 }
 
+// Nodes are named, as `--exclude` takes them; model outputs have their own names.
 Table differences(const std::vector<Difference>& all, std::int64_t rows) {
-  Table table({{"value"},
+  Table table({{all.empty() || all[0].node.empty() ? "value" : "node"},
                {"operator"},
                {"SQNR dB", Align::right},
                {"cosine", Align::right},
@@ -34,11 +35,12 @@ Table differences(const std::vector<Difference>& all, std::int64_t rows) {
   for (const Difference& one : all) {
     if (rows-- <= 0) break;
     if (one.count == 0) {  // no floats, or no sample that could be compared
-      table.add({shortened(one.name, 48), one.op, "-", "-", "-", "-"});
+      table.add({shortened_name(one.name), one.op, "-", "-", "-", "-"});
       continue;
     }
-    table.add({shortened(one.name, 48), one.op, decibels(one.sqnr), fmt::format("{:.5f}", one.cosine),
-               fmt::format("{:.4g}", one.largest_error), fmt::format("{:.4g}", one.largest_value)},
+    table.add({shortened_name(one.node.empty() ? one.name : one.node), one.op, decibels(one.sqnr),
+               fmt::format("{:.5f}", one.cosine), fmt::format("{:.4g}", one.largest_error),
+               fmt::format("{:.4g}", one.largest_value)},
               {0, 0, error_color(one.sqnr)});
   }
   return table;
@@ -60,6 +62,8 @@ std::string accuracy(const Comparison& comparison, const ComparedFiles& files) {
 Json json_of(const Difference& one) {
   Json json = {{"name", one.name},
                {"op", one.op},
+               {"node", one.node},
+               {"quantized", one.quantized},
                {"count", one.count},
                {"skipped_samples", one.skipped},
                {"sqnr_db", one.sqnr},
@@ -91,6 +95,9 @@ std::string comparison_text(const Comparison& comparison, const ComparedFiles& f
   for (const std::string& remark : comparison.remarks) text += printable(remark) + "\n";
   if (comparison.layers.empty() || rows <= 0) return text;
   std::vector<Difference> sorted = comparison.layers;
+  // Float and pass-through nodes only forward the error of others.
+  if (std::ranges::any_of(sorted, &Difference::quantized))
+    std::erase_if(sorted, [](const Difference& one) { return !one.quantized; });
   std::ranges::stable_sort(sorted, {}, &Difference::sqnr);
   return text + "\nLayers with the lowest SQNR\n" + differences(sorted, rows).text();
 }

@@ -122,7 +122,8 @@ std::string quantization_text(const QuantizationReport& report, const std::strin
 std::string quantization_json(const QuantizationReport& report, const Comparison* comparison,
                               const ComparedFiles& files, const SampleArguments& data, bool verdict_only) {
   Json json;
-  if (comparison) json["verdict"] = verdict_json(comparison->verdict, {files.reference, files.other, data});
+  if (comparison)
+    json["verdict"] = verdict_json(comparison->verdict, {files.reference, files.other, data, report.recipe});
   json["recipe"] = report.recipe;
   json["samples"] = report.samples;
   json["weight_bytes"] = {{"before", report.weight_bytes_before}, {"after", report.weight_bytes_after}};

@@ -16,6 +16,7 @@
 #include "progress.hpp"
 #include "quantization_text.hpp"
 #include "quantize_recipe.hpp"
+#include "recipe_options.hpp"
 #include "report_file.hpp"
 #include "sample_options.hpp"
 #include "terminal.hpp"
@@ -152,7 +153,8 @@ Result<void> run(QuantizeFlags& options) {
   fmt::print("{}", quantization_text(result->report, options.output, options.verbose));
   if (comparison && everything) fmt::print("\n{}", comparison_text(*comparison, files, 10));
   if (comparison)
-    fmt::print("\n{}", verdict_text(comparison->verdict, {options.model, options.output, options.samples}));
+    fmt::print("\n{}", verdict_text(comparison->verdict,
+                                    {options.model, options.output, options.samples, options.recipe}));
   if (!options.report.empty()) fmt::print("\nReport  {}\n", options.report);
   return {};
 }

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "format_text.hpp"
 #include "options.hpp"
+#include "recipe_options.hpp"
 #include "terminal.hpp"
 
 namespace anybit::cli {
@@ -109,14 +109,6 @@ std::vector<std::string> op_types(const RecipeFlags& flags) {
   return types;
 }
 
-Result<Recipe> recipe_file(const std::string& path) {
-  auto recipe = Recipe::from_file(path);
-  if (recipe.ok()) return recipe;
-  std::error_code ignored;
-  Error error = in_file(std::move(recipe).error(), path);
-  return std::filesystem::exists(path, ignored) ? wrong_call(std::move(error)) : error;
-}
-
 // The configuration file is the recipe, unless there is another that it modifies.
 bool has_config_alone(const RecipeFlags& flags) {
   return !flags.config.empty() && flags.recipe.empty() && flags.dynamic.empty() && flags.op_types.empty() &&
@@ -124,15 +116,11 @@ bool has_config_alone(const RecipeFlags& flags) {
 }
 
 Result<Recipe> base_recipe(const RecipeFlags& flags) {
-  if (has_config_alone(flags)) return recipe_file(flags.config);
-  if (flags.dynamic.empty() && is_file(flags.recipe)) return recipe_file(flags.recipe);
+  if (has_config_alone(flags)) return named_recipe(flags.config);
+  if (flags.dynamic.empty() && is_file(flags.recipe)) return named_recipe(flags.recipe);
   auto scheme = scheme_text(flags);
   if (!scheme.ok()) return std::move(scheme).error();
-  if (flags.op_types.empty() && flags.dynamic.empty()) {
-    auto recipe = Recipe::preset(*scheme);
-    if (!recipe.ok()) return wrong_call(std::move(recipe).error());
-    return recipe;
-  }
+  if (flags.op_types.empty() && flags.dynamic.empty()) return named_recipe(*scheme);
   const std::string name = flags.dynamic.empty() ? *scheme : "--dynamic";
   if (flags.op_types.empty()) return Recipe::from_text(fmt::format("global: {}", *scheme), name);
   auto recipe = Recipe::from_text("global: float", name);
@@ -156,11 +144,6 @@ Error refused_machine(std::string what, std::string hint) {
 }
 
 }  // namespace
-
-bool is_file(const std::string& text) {
-  return text.find('/') != std::string::npos || text.ends_with(".yaml") || text.ends_with(".yml") ||
-         text.ends_with(".json");
-}
 
 // arch15 (z17) is the machine of Telum II, the first that multiplies 8-bit integers.
 Result<void> read_machine(RecipeFlags& flags) {
@@ -196,14 +179,7 @@ Result<Recipe> recipe_of(const RecipeFlags& flags) {
     recipe = with_for_all(std::move(recipe), flags, fmt::format("{{refine: [{}]}}", flags.refine));
   if (!flags.reduce_range.empty())
     recipe = with_for_all(std::move(recipe), flags, fmt::format("{{reduce_range: {}}}", flags.reduce_range));
-  if (!recipe.ok()) return recipe;
-  // A word of --exclude is an operator type if one has that name, and a node name otherwise.
-  for (const std::string& word : comma_separated(flags.exclude)) {
-    auto next = recipe->with(is_operator(word) ? "type" : "name", word, "float");
-    if (!next.ok()) return next;
-    recipe = std::move(next);
-  }
-  return recipe;
+  return excluding(std::move(recipe), flags.exclude);
 }
 
 std::vector<std::string> one_dash_options() {
@@ -242,10 +218,7 @@ void add_recipe_options(CLI::App& app, RecipeFlags& flags) {
   app.add_option("--op-types,--nnpa-quant-op-types", flags.op_types,
                  "Quantize only these operators, comma-separated: MatMul (includes Gemm), Conv, …")
       ->allow_extra_args(false);
-  app.add_option("--exclude", flags.exclude,
-                 "Leave these in float: operators, or nodes by name (with wildcards * and ?), "
-                 "comma-separated")
-      ->allow_extra_args(false);
+  add_exclude_option(app, flags.exclude);
   app.add_option("--target", flags.target,
                  "The hardware or runtime: generic, ort, nnpa, ethos-u55-128, …; or a file [generic]");
   app.add_option("--maccel", flags.accelerator, "NNPA: --target nnpa, as onnx-mlir writes it")->group("");

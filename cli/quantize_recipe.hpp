@@ -27,7 +27,4 @@ std::vector<std::string> one_dash_options();
 Result<void> read_machine(RecipeFlags& flags);
 Result<Recipe> recipe_of(const RecipeFlags& flags);
 
-// Whether the value of --recipe or --target is a path.
-bool is_file(const std::string& text);
-
 }  // namespace anybit::cli

@@ -123,4 +123,10 @@ std::string shortened(std::string_view text, std::size_t width) {
   return std::string(text.substr(0, at)) + "…";
 }
 
+std::string shortened_name(std::string_view name) {
+  constexpr std::size_t kWidth = 48;
+  static const bool terminal = ::isatty(STDOUT_FILENO) == 1;
+  return terminal ? shortened(name, kWidth) : std::string(name);
+}
+
 }  // namespace anybit::cli

@@ -22,5 +22,8 @@ std::size_t columns(std::string_view text);
 std::string printable(std::string_view text);
 // At most `width` columns, with "…" if the text is cut.
 std::string shortened(std::string_view text, std::size_t width);
+// The name of a node or value in a table: cut on a terminal, and whole in a pipe or file, where it may be
+// copied.
+std::string shortened_name(std::string_view name);
 
 }  // namespace anybit::cli

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "shell_words.hpp"
 #include "terminal.hpp"
 
 namespace anybit::cli {
@@ -18,25 +19,19 @@ Style style_of(Level level) {
   return level == Level::broken ? Style::red : level == Level::degraded ? Style::yellow : Style::bold;
 }
 
-// A word of a command that can be pasted into a shell.
-std::string quoted(const std::string& word) {
-  const bool plain = !word.empty() && std::ranges::all_of(word, [](unsigned char c) {
-    return std::isalnum(c) != 0 ||
-           std::string_view("_-./=,:@%+").find(static_cast<char>(c)) != std::string_view::npos;
-  });
-  if (plain) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
+// A wider preset, or if there is none, the measurement that finds the layers to leave in float.
 std::string next_command(const Verdict& verdict, const VerdictContext& context) {
-  if (verdict.recipe.empty()) return {};
+  if (verdict.level <= Level::ok) return {};
+  if (verdict.recipe.empty()) {
+    if (context.data.paths.empty()) return {};
+    const std::string recipe =
+        context.recipe.empty() ? std::string() : fmt::format(" --recipe {}", quoted(context.recipe));
+    return printable(
+        fmt::format("anybit sensitivity {}{}{}", quoted(context.model), recipe, data_words(context.data)));
+  }
   std::string text = fmt::format("anybit quantize {} -o {} --recipe {}", quoted(context.model),
                                  quoted(context.output), verdict.recipe);
-  for (std::size_t i = 0; i < context.data.paths.size(); ++i)
-    text += (i == 0 ? " --calib " : " ") + quoted(context.data.paths[i]);
-  return printable(text);
+  return printable(text + data_words(context.data));
 }
 
 }  // namespace
@@ -54,8 +49,6 @@ std::string verdict_text(const Verdict& verdict, const VerdictContext& context) 
   if (more > kMostParts) text += fmt::format("          and {} more parts of outputs\n", more - kMostParts);
   if (const std::string next = next_command(verdict, context); !next.empty()) {
     text += fmt::format("  next    {}\n", next);
-  } else if (verdict.level > Level::ok) {
-    text += "  next    leave the layers with the largest SQNR drop in float: --exclude NODE,…\n";
   }
   return text;
 }

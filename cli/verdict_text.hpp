@@ -13,6 +13,7 @@ namespace anybit::cli {
 struct VerdictContext {
   std::string model, output;    // the float model, and the quantized file
   const SampleArguments& data;  // calibration data
+  std::string recipe = {};      // of the quantized file, as it was given; empty: unknown
 };
 
 // "Verdict   broken: …", and the next step if there is one.

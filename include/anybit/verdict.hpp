@@ -33,8 +33,8 @@ namespace anybit {
 /// of one kind has one part. verdict_of() (anybit/verdict.hpp) judges parts.
 struct OutputPart {
   std::string output;  ///< name of the output
-  /// "classes": rows of class scores along `axis`. "probabilities": all values are in [0, 1]. "values":
-  /// anything else.
+  /// "classes": rows of class scores along `axis`. "probabilities": all values are in [0, 1]. "state": fits
+  /// an input of a recurrent model, and does not decide. "values": anything else.
   std::string kind = "values";
   std::int64_t axis = -1;             ///< axis of the channels or classes; -1: none
   std::int64_t first = 0, last = -1;  ///< the channels; last < first: all of them
@@ -74,6 +74,11 @@ struct Verdict {
   std::string recipe;  ///< the preset to try next; empty if the model is ok, or if none is wider
   std::vector<PartVerdict> parts;  ///< worst first
 };
+
+/// Returns a verdict by the caller's own measure, which takes the place of guesses: `before` and `after` are
+/// its values for the reference and the other model, and larger is better. ok: at most 1 % of `before` is
+/// lost; degraded: at most 5 %.
+ANYBIT_API Verdict judged_by(Verdict verdict, const std::string& measure, double before, double after);
 
 /// Returns the verdict as a JSON object, the same in all results of anybit in JSON.
 ANYBIT_API std::string to_json(const Verdict& verdict);

@@ -6,7 +6,7 @@
 True
 """
 
-from ._anybit import Generator, Inspection, OutputPart, PartVerdict, Port, TensorRange, Verdict
+from ._anybit import Effect, Generator, Inspection, LayerSensitivity, OutputPart, PartVerdict, Port, SweepRow, TensorRange, Verdict
 from ._calibrate import Ranges, calibrate, collectors, observers
 from ._codegen import codegen, generators
 from ._compare import Comparison, Difference, compare
@@ -16,16 +16,18 @@ from ._model import Model, load
 from ._onnxruntime import get_library_path
 from ._quantizer import Preset, Quantizer, Refinement, Target, presets, quantize, refinements, targets
 from ._report import Report
+from ._sensitivity import Sensitivity, sensitivity
 from ._session import NodeTime, Session
+from ._sweep import Sweep, sweep
 from ._version import __version__, build_facts
 from .errors import (Cancelled, DataLost, Error, InvalidArgument, InvalidData, InvalidModel, InvalidState, Io,
                      LimitExceeded, Malformed, NotFound, OutOfMemory, UnsafePath, Unsupported)
 
 __all__ = [
-    "Cancelled", "Comparison", "DataLost", "Difference", "Encoded", "Error", "Format", "Generator", "Inspection",
-    "InvalidArgument", "InvalidData", "InvalidModel", "InvalidState", "Io", "LimitExceeded", "Malformed", "Model",
+    "Cancelled", "Comparison", "DataLost", "Difference", "Effect", "Encoded", "Error", "Format", "Generator", "Inspection",
+    "InvalidArgument", "InvalidData", "InvalidModel", "InvalidState", "Io", "LayerSensitivity", "LimitExceeded", "Malformed", "Model",
     "NodeTime", "NotFound", "OutOfMemory", "OutputPart", "Packed", "PartVerdict", "Port", "Preset", "QuantizationConfig", "Quantizer", "Ranges",
-    "Refinement", "Report", "Session", "Target", "TensorRange", "UnsafePath", "Unsupported", "Verdict", "__version__", "build_facts", "calibrate",
+    "Refinement", "Report", "Sensitivity", "Session", "Sweep", "SweepRow", "Target", "TensorRange", "UnsafePath", "Unsupported", "Verdict", "__version__", "build_facts", "calibrate",
     "codegen", "collectors", "compare", "formats", "generators", "get_library_path", "get_symmetric_a16w8_quantization_config",
-    "get_symmetric_quantization_config", "load", "observers", "presets", "quantize", "refinements", "targets",
+    "get_symmetric_quantization_config", "load", "observers", "presets", "quantize", "refinements", "sensitivity", "sweep", "targets",
 ]

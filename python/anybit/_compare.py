@@ -8,7 +8,8 @@ from . import _anybit
 from ._checks import Count, Memory, Threads, checked
 from ._copies import NeverChanges
 from ._html import Figure, Page, error_color, page, table, xml_text
-from ._model import Source, load
+from ._metric import Metric, judged
+from ._model import Model, Source, load
 from ._samples import Limit, Samples, open_source
 from ._text import columns, decibels, percent, shown as shown_text
 from .errors import InvalidArgument
@@ -22,11 +23,13 @@ class Difference(NamedTuple):
 
     >>> layers = anybit.compare(digits, anybit.quantize(digits, "w8"), images[:5]).layers
     >>> layers[0]._fields
-    ('name', 'op', 'count', 'sqnr', 'cosine', 'largest_error', 'largest_value')
+    ('name', 'op', 'node', 'quantized', 'count', 'sqnr', 'cosine', 'largest_error', 'largest_value')
     """
 
     name: str
     op: str
+    node: str
+    quantized: bool
     count: int
     sqnr: float
     cosine: float
@@ -110,13 +113,14 @@ class Comparison(NeverChanges):
 
     @checked
     def worst(self, count: Count = 10) -> list[Difference]:
-        """The layers with the lowest SQNR, lowest first.
+        """The layers with the lowest SQNR, lowest first; without float and pass-through nodes, which forward the error of others.
 
         >>> worst = anybit.compare(digits, anybit.quantize(digits, "w4"), images[:20]).worst(3)
         >>> len(worst), worst[0].sqnr <= worst[1].sqnr
         (3, True)
         """
-        return sorted(self.layers, key=lambda one: one.sqnr)[:count]
+        blamed = [one for one in self.layers if one.quantized] or self.layers
+        return sorted(blamed, key=lambda one: one.sqnr)[:count]
 
     @checked
     def plot(self, count: Count = 40) -> Figure:
@@ -173,7 +177,8 @@ class Comparison(NeverChanges):
 @checked
 def compare(reference: Source, other: Source, data: Samples, *, labels: Optional[Iterable[int]] = None,
             samples: Limit = None, mean: Iterable[float] = (), std: Iterable[float] = (), size: Iterable[int] = (),
-            layout: str = "", resize: str = "", channels: str = "", scale: float = 0, layers: bool = True, threads: Threads = 0, max_memory: Memory = 0,
+            layout: str = "", resize: str = "", channels: str = "", scale: float = 0, metric: Optional[Metric] = None, layers: bool = True,
+            threads: Threads = 0, max_memory: Memory = 0,
             progress: Progress = None) -> Comparison:
     """Runs both models on the same samples and measures their differences.
 
@@ -185,6 +190,7 @@ def compare(reference: Source, other: Source, data: Samples, *, labels: Optional
     samples : largest number of samples; None for all.
     mean, std, size, layout, resize, channels, scale : preprocessing of images, as on the command line: ``size=(224, 224),
         resize="crop:256", channels="BGR", scale=255``. The last one takes arrays of uint8 for pixels, too.
+    metric : a function from a model to a number, where more is better: it takes the place of the verdict's own measures.
     layers : whether to compare every layer, not only the outputs.
     threads : number of threads; 0 for one per core.
     max_memory : memory limit in bytes; 0 for none.
@@ -196,6 +202,10 @@ def compare(reference: Source, other: Source, data: Samples, *, labels: Optional
 
     >>> anybit.compare(digits, anybit.quantize(digits, "w8"), images[:20], labels=labels[:20], layers=False).agreement
     1.0
+    >>> def right(model):
+    ...     return (anybit.Session(model).run(images)["logits"].argmax(1) == labels).mean()
+    >>> anybit.compare(digits, anybit.quantize(digits, "ternary"), images[:20], metric=right).verdict.level
+    'broken'
     """
     if labels is not None and not labels:  # @checked has converted any iterable to a list
         raise InvalidArgument("labels=[]", "", "one label per sample, or None")
@@ -203,4 +213,7 @@ def compare(reference: Source, other: Source, data: Samples, *, labels: Optional
     source, total = open_source(data, ours, samples, mean, std, size, layout, resize, channels, scale)
     with shown(progress, "comparing", total) as bar:
         found = _anybit.compare(ours, theirs, source, bar, threads, max_memory, layers, list(labels or ()))
-    return Comparison(found, ours, theirs)
+    result = Comparison(found, ours, theirs)
+    if metric is not None:
+        result.verdict = judged(result.verdict, metric, Model(ours), Model(theirs))
+    return result

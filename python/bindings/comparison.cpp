@@ -33,6 +33,10 @@ void add_comparison(nb::module_& module) {
   nb::class_<Difference>(module, "Difference", "The difference of one tensor from the reference.")
       .def_ro("name", &Difference::name)
       .def_ro("op", &Difference::op)
+      .def_ro("node", &Difference::node, "Name of the node that produces it; empty for model outputs.")
+      .def_ro(
+          "quantized", &Difference::quantized,
+          "The node computes on quantized values; float and pass-through nodes forward the error of others.")
       .def_ro("count", &Difference::count)
       .def_ro("sqnr", &Difference::sqnr)
       .def_ro("signal_to_noise", &Difference::sqnr, "Alias of sqnr.")
@@ -88,6 +92,8 @@ void add_comparison(nb::module_& module) {
       .def_ro("reference_top5", &Comparison::reference_top5)
       .def_ro("other_top1", &Comparison::other_top1)
       .def_ro("other_top5", &Comparison::other_top5);
+  module.def("judged_by", judged_by, nb::arg("verdict"), nb::arg("measure"), nb::arg("before"),
+             nb::arg("after"));
   module.def("compare", compared, nb::arg("reference"), nb::arg("other"), nb::arg("source"),
              nb::arg("progress").none(), nb::arg("threads"), nb::arg("max_memory"), nb::arg("layers"),
              nb::arg("labels"));

@@ -31,6 +31,7 @@ NB_MODULE(_anybit, module) {
   python::add_calibration(module);
   python::add_quantization(module);
   python::add_comparison(module);
+  python::add_sensitivity(module);
   python::add_formats(module);
   python::add_codegen(module);
   python::add_report_page(module);

@@ -11,6 +11,7 @@ void add_session(nanobind::module_& module);
 void add_calibration(nanobind::module_& module);
 void add_quantization(nanobind::module_& module);
 void add_comparison(nanobind::module_& module);
+void add_sensitivity(nanobind::module_& module);
 void add_formats(nanobind::module_& module);
 void add_codegen(nanobind::module_& module);
 void add_report_page(nanobind::module_& module);

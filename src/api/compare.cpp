@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <unordered_set>
 
 #include "api/executor_options.hpp"
 #include "api/model_access.hpp"
+#include "api/reference_outputs.hpp"
 #include "api/value.hpp"
 #include "api/verdict.hpp"
 #include "api/worst_samples.hpp"
@@ -17,8 +19,11 @@
 #include "evaluate/output_parts.hpp"
 #include "evaluate/row_scores.hpp"
 #include "graph/index.hpp"
+#include "graph/node.hpp"
+#include "graph/quantization.hpp"
 #include "ops/create/random_stream.hpp"
 #include "ops/layout.hpp"
+#include "ops/table.hpp"
 #include "runtime/executor.hpp"
 
 namespace anybit {
@@ -40,6 +45,8 @@ double sqnr_of(const DifferenceSums& sums) {
 
 struct Layer {
   std::string name, op, other;  // other: the name in the other model
+  std::string node = {};
+  bool quantized = false;  // Difference::quantized
 };
 
 // Constant nodes are no layers, like initializers: weights are compared separately, and bias correction
@@ -48,17 +55,55 @@ void gather_outputs(const graph::Graph& graph, std::vector<Layer>& layers) {
   for (const graph::Node& node : graph.nodes) {
     if (node.op_type.str() == "Constant") continue;
     for (const std::string& output : node.outputs) {
-      if (!output.empty()) layers.push_back({output, node.op_type.str(), {}});
+      if (!output.empty()) layers.push_back({output, node.op_type.str(), {}, node.name.str()});
     }
     graph::each_graph(node, [&](const graph::Graph& inner) { gather_outputs(inner, layers); });
   }
 }
+
+// The nodes of the other model that make values.
+class Makers {
+ public:
+  explicit Makers(const graph::Graph& graph) : graph_(graph), index_(graph) {}
+
+  // null if there is none
+  const graph::Node* of(const std::string& value) const {
+    const graph::Node* node = maker(value);
+    // A value that kept its name is dequantized: its maker is before the pair.
+    for (int i = 0; node && i < 2 && (graph::dequantizes(*node) || graph::quantizes(*node)); ++i)
+      node = maker(graph::input(*node, 0));
+    return node;
+  }
+
+  // Whether the node computes on quantized values or weights.
+  bool quantized(const graph::Node* node) const {
+    if (!node) return false;
+    const ops::Descriptor* row = ops::find(node->domain.str(), node->op_type.str());
+    if (!row || row->traits.role_in(*node) == ops::Traits::Role::move) return false;
+    return !row->quantized.empty() || std::ranges::any_of(node->inputs, [&](const std::string& input) {
+      const graph::Node* one = maker(input);
+      // Weights in blocks are reshaped after they are decoded.
+      if (one && one->op_type.str() == "Reshape") one = maker(graph::input(*one, 0));
+      return one && (graph::dequantizes(*one) || one->domain.str() == graph::kAnybit ||
+                     one->op_type.str() == "Cast");
+    });
+  }
+
+ private:
+  const graph::Node* maker(const std::string& value) const {
+    const int producer = index_.producer(value);
+    return producer < 0 ? nullptr : &graph_.nodes[static_cast<std::size_t>(producer)];
+  }
+  const graph::Graph& graph_;
+  graph::Index index_;
+};
 
 // Values that both models have, in the reference's order.
 std::vector<Layer> common_layers(const graph::Model& reference, const graph::Model& other) {
   std::vector<Layer> ours, theirs, common;
   gather_outputs(*reference.graph, ours);
   gather_outputs(*other.graph, theirs);
+  const Makers makers(*other.graph);
   std::unordered_set<std::string> own, names, taken;
   for (const Layer& one : ours) own.insert(one.name);
   for (const Layer& one : theirs) names.insert(one.name);
@@ -72,6 +117,9 @@ std::vector<Layer> common_layers(const graph::Model& reference, const graph::Mod
     } else {
       continue;
     }
+    const graph::Node* maker = makers.of(one.name);
+    one.quantized = makers.quantized(maker);
+    if (maker && !maker->name.str().empty()) one.node = maker->name.str();  // as prepared
     common.push_back(std::move(one));
   }
   return common;
@@ -259,7 +307,7 @@ class Run {
     for (const auto& [name, value] : sample) inputs.emplace(name, TRY(to_datum(value)));
     for (auto& kept : keeper_.kept) kept.clear();
     comparer_.shown.assign(layers_.size(), 0);
-    const std::vector<Datum> ours = TRY(run(*first_, inputs, keeper_));
+    const std::vector<Datum> ours = TRY(reference_outputs(inputs));
     auto theirs = run(*second_, inputs, comparer_);
     if (!theirs.ok()) {
       if (failed_++ == 0) failure_ = fmt::format("sample {}: {}", result_.samples, theirs.error().text());
@@ -271,6 +319,15 @@ class Run {
     for (std::size_t i = 0; i < ours.size(); ++i) TRY(add_output(i, ours[i], (*theirs)[i]));
     if (lowest_) worst_.add(result_.samples, *lowest_, inputs);
     return ours.empty() ? Result<void>() : scores_.add(ours[0], &(*theirs)[0]);
+  }
+
+  Result<std::vector<Datum>> reference_outputs(const std::map<std::string, Datum>& inputs) {
+    if (!options_.shared || !layers_.empty()) return run(*first_, inputs, keeper_);
+    ReferenceOutputs::Content& shared = ReferenceOutputsAccess::of(*options_.shared);
+    if (const auto* kept = shared.find(result_.samples)) return *kept;
+    std::vector<Datum> outputs = TRY(run(*first_, inputs, keeper_));
+    TRY(shared.keep(result_.samples, outputs));
+    return outputs;
   }
 
   // Seeds random operators by the sample's number, so that both models draw the same numbers.
@@ -307,11 +364,17 @@ class Run {
       std::ranges::move(parts_[i].parts(name), std::back_inserter(found_));
     }
     result_.worst_samples = worst_.take();
+    const std::set<std::string> states = state_outputs(*reference_->graph);
+    for (OutputPart& part : found_) {
+      if (states.contains(part.output)) part.kind = "state";
+    }
     forget_rows();
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       Difference difference;
       difference.name = layers_[i].name;
       difference.op = layers_[i].op;
+      difference.node = layers_[i].node;
+      difference.quantized = layers_[i].quantized;
       sums_[i].fill(difference);
       if (difference.count > 0) result_.layers.push_back(std::move(difference));
     }

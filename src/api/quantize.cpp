@@ -9,6 +9,7 @@
 #include "api/constant_inputs.hpp"
 #include "api/executor_options.hpp"
 #include "api/model_access.hpp"
+#include "api/quantize_settings.hpp"
 #include "api/ranges.hpp"
 #include "api/sample_stream.hpp"
 #include "base/cpu.hpp"
@@ -23,17 +24,6 @@
 #include "refine/table.hpp"
 
 namespace anybit {
-
-struct Recipe::Content {
-  quantizing::Recipe recipe;
-};
-
-struct RecipeAccess {
-  static Recipe make(quantizing::Recipe recipe) {
-    return Recipe(std::make_shared<const Recipe::Content>(Recipe::Content{std::move(recipe)}));
-  }
-  static const quantizing::Recipe& of(const Recipe& recipe) { return recipe.content_->recipe; }
-};
 
 namespace {
 
@@ -81,6 +71,45 @@ void remark_declarations(const Model& model, QuantizationReport& report) {
 }
 
 }  // namespace
+
+Result<quantizing::Settings> settings_of(const Model& model, const quantizing::Recipe& recipe,
+                                         const QuantizeOptions& options) {
+  if (options.threads < 0 || options.threads > 1024)
+    return invalid_argument(fmt::format("{} threads", options.threads), "1 to 1024, or 0 for one per core");
+  using Mode = lower::Functions::Mode;
+  static constexpr std::string_view kEmits[] = {"portable", "qdq", "qoperator", "packed", "quark"};
+  static constexpr std::string_view kDomains[] = {ops::kQuark, ops::kVitis};
+  const std::string domain = options.domain.empty() ? std::string(ops::kQuark) : options.domain;
+  if (std::ranges::find(kDomains, domain) == std::end(kDomains))
+    return invalid_argument(fmt::format("domain '{}'", shown(domain)),
+                            fmt::format("one of {}", fmt::join(kDomains, ", ")));
+  if (!options.domain.empty() && options.emit != "quark")
+    return invalid_argument(fmt::format("domain '{}' with emit '{}'", domain, options.emit), "emit 'quark'");
+  if (std::ranges::find(kEmits, options.emit) == std::end(kEmits))
+    return invalid_argument(fmt::format("cannot emit '{}'", shown(options.emit)),
+                            fmt::format("one of {}", fmt::join(kEmits, ", ")));
+  quantizing::Settings settings{.executor = executor_options(model, options.threads, options.max_memory),
+                                .prepare = options.prepare,
+                                .requantize = options.requantize,
+                                .histograms = options.histograms,
+                                .qoperator = options.emit == "qoperator",
+                                .quark = options.emit == "quark" ? domain : std::string(),
+                                .functions = options.emit == "portable" ? Mode::carried
+                                             : options.emit == "packed" ? Mode::left_out
+                                                                        : Mode::refused,
+                                .target = {},
+                                .gather = {}};
+  settings.target =
+      TRY(target_of(options.target == "generic" && !recipe.target.empty() ? recipe.target : options.target));
+  settings.target.strict = options.strict;
+  settings.gather.allow_nan = options.allow_nan;
+  settings.gather.progress = options.progress;
+  if (options.ranges) {
+    TRY(options.ranges->check_belongs(model));
+    settings.known = &RangesAccess::inner(*options.ranges).tensors;
+  }
+  return settings;
+}
 
 Result<Recipe> Recipe::preset(const std::string& name) noexcept {
   return guarded([&]() -> Result<Recipe> { return RecipeAccess::make(TRY(quantizing::find_recipe(name))); });
@@ -164,41 +193,7 @@ Result<Quantization> quantize(const Model& model, const Recipe& recipe, Samples*
   return guarded([&]() -> Result<Quantization> {
     TRY(check_cpu_cap());
     const ReproducibleScope scope(options.reproducible || reproducible());
-    if (options.threads < 0 || options.threads > 1024)
-      return invalid_argument(fmt::format("{} threads", options.threads), "1 to 1024, or 0 for one per core");
-    using Mode = lower::Functions::Mode;
-    static constexpr std::string_view kEmits[] = {"portable", "qdq", "qoperator", "packed", "quark"};
-    static constexpr std::string_view kDomains[] = {ops::kQuark, ops::kVitis};
-    const std::string domain = options.domain.empty() ? std::string(ops::kQuark) : options.domain;
-    if (std::ranges::find(kDomains, domain) == std::end(kDomains))
-      return invalid_argument(fmt::format("domain '{}'", shown(domain)),
-                              fmt::format("one of {}", fmt::join(kDomains, ", ")));
-    if (!options.domain.empty() && options.emit != "quark")
-      return invalid_argument(fmt::format("domain '{}' with emit '{}'", domain, options.emit),
-                              "emit 'quark'");
-    if (std::ranges::find(kEmits, options.emit) == std::end(kEmits))
-      return invalid_argument(fmt::format("cannot emit '{}'", shown(options.emit)),
-                              fmt::format("one of {}", fmt::join(kEmits, ", ")));
-    quantizing::Settings settings{.executor = executor_options(model, options.threads, options.max_memory),
-                                  .prepare = options.prepare,
-                                  .requantize = options.requantize,
-                                  .histograms = options.histograms,
-                                  .qoperator = options.emit == "qoperator",
-                                  .quark = options.emit == "quark" ? domain : std::string(),
-                                  .functions = options.emit == "portable" ? Mode::carried
-                                               : options.emit == "packed" ? Mode::left_out
-                                                                          : Mode::refused,
-                                  .target = {},
-                                  .gather = {}};
-    const std::string& own = RecipeAccess::of(recipe).target;
-    settings.target = TRY(target_of(options.target == "generic" && !own.empty() ? own : options.target));
-    settings.target.strict = options.strict;
-    settings.gather.allow_nan = options.allow_nan;
-    settings.gather.progress = options.progress;
-    if (options.ranges) {
-      TRY(options.ranges->check_belongs(model));
-      settings.known = &RangesAccess::inner(*options.ranges).tensors;
-    }
+    quantizing::Settings settings = TRY(settings_of(model, RecipeAccess::of(recipe), options));
     const bool all_weights = lists_weights_as_inputs(model);
     std::optional<SampleStream> stream;
     std::optional<NamedData> first;

@@ -132,6 +132,19 @@ Json json_of(const Comparison& one) {
   return json;
 }
 
+// One row per measured layer.
+Json json_of(const Sensitivity& found) {
+  Json rows = Json::array();
+  for (const LayerSensitivity& one : found.layers) {
+    if (!one.measured) continue;
+    rows.push_back({{"node", one.node},
+                    {"alone_quantized_sqnr_db", one.alone.sqnr},
+                    {"alone_float_sqnr_db", one.left.sqnr},
+                    {"harm", one.harm}});
+  }
+  return rows;
+}
+
 template <class Row>
 Json list_of(const std::vector<Row>& rows) {
   Json list = Json::array();
@@ -257,6 +270,8 @@ Result<std::string> report_json(const ReportInput& input) noexcept {
       json["verdict"] = Json::parse(to_json(input.comparison->verdict));
       json["comparison"] = json_of(*input.comparison);
     }
+    if (input.sensitivity) json["sensitivity"] = json_of(*input.sensitivity);
+    if (input.sweep) json["sweep"] = Json::parse(to_json(*input.sweep));
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
   });
 }

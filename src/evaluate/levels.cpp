@@ -24,6 +24,7 @@ constexpr Bounds kAgreement = {0.97, 0.8};  // share of rows with the same class
 constexpr Bounds kKept = {0.9, 0.6};        // decisions that both models make, F1
 constexpr double kPointsOk = 1, kPointsDegraded = 5;
 constexpr std::int64_t kFewDecisions = 10;
+constexpr double kMostHarm = 1e6;  // also of NaN and infinity
 
 // What a share could be if it was measured again: the upper end of Wilson's interval for one standard
 // deviation. So one of eight rows proves little.
@@ -54,18 +55,29 @@ std::string place(const OutputPart& part) {
     text += part.last == part.first ? fmt::format(", channel {}", part.first)
                                     : fmt::format(", channels {}-{}", part.first, part.last);
   if (part.kind == "probabilities") text += " (scores)";
+  if (part.kind == "state") text += " (state)";
   return text;
 }
 
 }  // namespace
 
 Level level_of(const OutputPart& part) {
-  if (part.count == 0) return Level::unknown;
+  if (part.count == 0 || part.kind == "state") return Level::unknown;
   if (!std::isfinite(part.sqnr)) return Level::broken;
   if (part.kind == "classes" && part.rows > 0) return kAgreement.level(upper_share(part.agreed, part.rows));
   if (part.kind != "probabilities") return kValueSqnr.level(part.sqnr);
   if (!decides(part)) return kValueSqnr.level(part.sqnr);
   return std::max(kScoreSqnr.level(part.sqnr), kKept.level(kept_share(part)));
+}
+
+double harm_of(const OutputPart& part) {
+  if (part.count == 0 || part.kind == "state") return 0;
+  if (!std::isfinite(part.sqnr)) return kMostHarm;
+  const bool scores = part.kind == "classes" || (part.kind == "probabilities" && decides(part));
+  const double permitted = scores ? kScoreSqnr.ok : kValueSqnr.ok;
+  double harm = part.sqnr >= 200 ? 0 : std::pow(10.0, (permitted - part.sqnr) / 10);
+  if (scores && part.kind == "probabilities") harm = std::max(harm, (1 - kept_share(part)) / (1 - kKept.ok));
+  return std::min(harm, kMostHarm);
 }
 
 Level level_of_labels(const Comparison& comparison) {
@@ -76,6 +88,13 @@ Level level_of_labels(const Comparison& comparison) {
   return lost <= std::max(kPointsOk, margin)             ? Level::ok
          : lost <= std::max(kPointsDegraded, 2 * margin) ? Level::degraded
                                                          : Level::broken;
+}
+
+Level level_of_measure(double before, double after) {
+  if (!std::isfinite(before)) return Level::unknown;
+  if (!std::isfinite(after)) return Level::broken;
+  const double lost = 100 * (before - after) / std::max(std::abs(before), 1e-12);
+  return lost <= kPointsOk ? Level::ok : lost <= kPointsDegraded ? Level::degraded : Level::broken;
 }
 
 std::string reason_of(const OutputPart& part) {

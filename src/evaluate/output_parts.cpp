@@ -7,8 +7,9 @@
 namespace anybit::evaluate {
 namespace {
 
-constexpr std::size_t kMostRuns = 8;     // more: the kinds alternate by chance, as in a feature map
+constexpr std::size_t kMostRuns = 8;
 constexpr double kScaleGap = 2.5;        // difference of mean exponents of runs with different scales
+constexpr double kFarApart = 5;          // of runs that alternate
 constexpr double kLeastExplained = 0.2;  // share of the exponents' variance that a split has to explain
 constexpr std::int64_t kLeastDecisions = 10;
 
@@ -80,6 +81,14 @@ double explained(std::span<const ChannelRun> runs, const ChannelSums& whole) {
   return total > 0 ? 1 - inside / total : 0;
 }
 
+// Whether the scales of two runs of different kinds differ too much for chance.
+bool are_far_apart(std::span<const ChannelSums> channels, const ChannelRun& a, const ChannelRun& b) {
+  const auto scale = [&](const ChannelRun& run) {
+    return sum_of(channels.subspan(run.first, run.last - run.first + 1)).mean_exponent();
+  };
+  return std::abs(scale(a) - scale(b)) >= kFarApart;
+}
+
 ChannelRun one_run(std::span<const ChannelSums> channels) {
   ChannelRun run{0, channels.size() - 1, false, sum_of(channels)};
   run.probabilities = run.sums.in_unit_interval() && !run.sums.all_zero();
@@ -129,18 +138,25 @@ std::vector<ChannelRun> split_channels(std::span<const ChannelSums> channels) {
   if (channels.empty()) return {};
   const std::vector<ChannelRun> kinds = runs_by_kind(channels);
   std::vector<ChannelRun> runs;
-  if (kinds.size() <= kMostRuns) {
-    for (const ChannelRun& run : kinds) {
-      if (run.probabilities) {
-        runs.push_back(run);
-        runs.back().sums = sum_of(channels.subspan(run.first, run.last - run.first + 1));
-      } else {
-        split_by_scale(channels, run, runs);
-      }
+  // More runs alternate: by chance, as in a feature map, where neighbours have similar scales; or by design,
+  // as coordinates and visibility of keypoints after a box and its score. These stay together.
+  const bool alternate = kinds.size() > kMostRuns;
+  for (std::size_t i = 0; i < (alternate ? 2 : kinds.size()); ++i) {
+    if (kinds[i].probabilities) {
+      runs.push_back(kinds[i]);
+      runs.back().sums = sum_of(channels.subspan(kinds[i].first, kinds[i].last - kinds[i].first + 1));
+    } else {
+      split_by_scale(channels, kinds[i], runs);
     }
   }
+  if (alternate) {
+    const std::size_t first = kinds[2].first;
+    runs.push_back({first, channels.size() - 1, false, sum_of(channels.subspan(first))});
+  }
   ChannelRun whole = one_run(channels);
-  if (runs.size() < 2 || runs.size() > kMostRuns || explained(runs, whole.sums) < kLeastExplained) {
+  if (alternate && are_far_apart(channels, kinds[0], kinds[1])) return runs;
+  if (alternate || runs.size() < 2 || runs.size() > kMostRuns ||
+      explained(runs, whole.sums) < kLeastExplained) {
     return {std::move(whole)};
   }
   return runs;

@@ -217,6 +217,9 @@ struct Matcher::State {
   std::vector<bool> used;
   std::set<std::string> met;      // node names and types that were looked up
   std::set<std::string> tensors;  // tensor names that were looked up
+  std::set<std::string> only;     // Recipe::only
+
+  bool leaves(const std::string& name) const { return !only.empty() && !only.contains(name); }
 
   bool holds(std::size_t i, const Subject& subject) const {
     const Rule& rule = rules[i];
@@ -268,6 +271,7 @@ Result<Matcher> Matcher::make(const Recipe& recipe, const Classes& classes) {
   auto state = std::make_unique<State>();
   state->rules = recipe.rules;
   state->choices = recipe.choices;
+  state->only = recipe.only;
   std::ranges::stable_sort(state->rules, {}, &Rule::kind);
   for (const Rule& rule : state->rules) {
     if (rule.kind == Rule::Kind::type) TRY(check_type(rule, classes));
@@ -294,6 +298,7 @@ Scheme Matcher::scheme(const Subject& subject) {
     if ((where && decided.count(where->list) != 0) || !state_->holds(i, subject)) continue;
     if (where) decided.insert(where->list);
     state_->used[i] = true;
+    if (state_->leaves(subject.name)) continue;
     const Scheme& from = state_->rules[i].scheme;
     if (from.data_in || from.weight) result.choose = from.choose;
     if (from.data_in) result.data_in = from.data_in;
@@ -313,6 +318,7 @@ const Choice* Matcher::choice(const std::string& key) const {
 }
 
 bool Matcher::holds_in_float(const Subject& subject) const {
+  if (state_->leaves(subject.name)) return true;
   for (std::size_t i = state_->rules.size(); i-- > 0;) {
     const Rule& rule = state_->rules[i];
     if (rule.kind == Rule::Kind::global) return false;
@@ -322,6 +328,7 @@ bool Matcher::holds_in_float(const Subject& subject) const {
 }
 
 const Scheme* Matcher::io() const {
+  if (!state_->only.empty()) return nullptr;
   for (std::size_t i = state_->rules.size(); i-- > 0;) {
     if (state_->rules[i].kind == Rule::Kind::io) return &state_->rules[i].scheme;
   }
@@ -357,6 +364,7 @@ Result<Spec> Matcher::tensor(const std::string& name, const Spec& spec) {
 }
 
 bool Matcher::named(const Subject& subject) const {
+  if (!state_->only.empty()) return state_->only.contains(subject.name);
   for (std::size_t i = 0; i < state_->rules.size(); ++i) {
     if (state_->names(i, subject)) return true;
   }
@@ -386,6 +394,7 @@ Matcher::Naming Matcher::naming(const graph::Node& node) const {
 
 Result<std::vector<std::string>> Matcher::unused() const {
   std::vector<std::string> lines;
+  if (!state_->only.empty()) return lines;
   for (std::size_t i = 0; i < state_->rules.size(); ++i) {
     const Rule& rule = state_->rules[i];
     if (state_->used[i]) continue;

@@ -85,6 +85,15 @@ class Quantizer {
         model_(std::make_shared<Model>(model)),
         pool_(settings.executor.threads) {}
 
+  Result<Prepared> prepared() {
+    if (is_quantized(*model_) && !settings_.requantize)
+      return invalid_argument("the model is quantized already", "the float model");
+    TRY(prepare());
+    Annotation annotation = TRY(annotate());
+    if (!anything(annotation.graph)) return found_nothing(annotation);
+    return Prepared{std::move(model_), std::move(annotation)};
+  }
+
   // `model`: as it was given.
   Result<Outcomes> run(const Model& model) {
     report_.recipe = recipe_.name;
@@ -105,10 +114,10 @@ class Quantizer {
           "part of the model is quantized already: that is kept, and the rest is quantized (--requantize for "
           "all)");
     if (!anything(annotation.graph)) {
+      if (settings_.may_find_nothing) return Outcomes{*model_, std::move(report_)};
       if (!settings_.target.ops.empty() && !settings_.target.strict) return in_float(model, annotation);
       if (!recipe_.choices.empty()) return in_float(model, annotation);
-      return error_at(Code::invalid_argument, {}, "the recipe finds nothing to quantize in this model",
-                      reasons(annotation.graph));
+      return found_nothing(annotation);
     }
     find_refinements(annotation);
     TRY(refine(Descriptor::Phase::graph, annotation, {}));
@@ -157,6 +166,11 @@ class Quantizer {
     if (next_) report_.remarks.emplace_back("block formats need no calibration: the samples are not used");
     report_.quantize_seconds = watch_.lap();
     return Outcomes{*model_, std::move(report_)};
+  }
+
+  static Error found_nothing(const Annotation& annotation) {
+    return error_at(Code::invalid_argument, {}, "the recipe finds nothing to quantize in this model",
+                    reasons(annotation.graph));
   }
 
   Result<void> prepare() {
@@ -477,6 +491,10 @@ class Quantizer {
 };
 
 }  // namespace
+
+Result<Prepared> prepare(const Model& model, const Recipe& recipe, const Settings& settings) {
+  return Quantizer(model, recipe, {}, settings).prepared();
+}
 
 Result<Outcomes> quantize(const Model& model, const Recipe& recipe, const calibrate::NextSample& next,
                           const Settings& settings) {

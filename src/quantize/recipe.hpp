@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,6 +41,9 @@ struct Recipe {
   std::string target = {};                     // the target that it is for; empty: any
   std::vector<std::string> remarks = {};       // for the report
   std::map<std::string, Choice> choices = {};  // by choice_key(); more specific than every rule
+  // If not empty: the only nodes that are quantized, whatever the rules say of others. The rules for inputs
+  // and outputs do not apply then.
+  std::set<std::string> only = {};
 };
 // Identifies a node by its graph (GraphNotes::place) and first output.
 std::string choice_key(std::string_view place, const std::vector<std::string>& outputs);

@@ -7,39 +7,12 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-
-SEED = 7
-CLASSES, ANCHORS = 12, 64
-
+from support.made_detector import CLASSES, SEED, write_detector
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A detector whose one output has box coordinates in pixels beside scores, and samples of which some anchors hold an object."""
-    random = np.random.default_rng(SEED)
     path = tmp_path_factory.mktemp("detector")
-    boxes = random.normal(0, 0.3, (4, 8, 1)).astype(np.float32)
-    scores = np.zeros((CLASSES, 8, 1), np.float32)
-    scores[np.arange(CLASSES), np.arange(CLASSES) % 8] = 3
-    constants = {"w_boxes": boxes, "w_scores": scores, "b_scores": np.full(CLASSES, -6, np.float32), "pixels": np.float32(640)}
-    nodes = [
-        helper.make_node("Conv", ["x", "w_boxes"], ["raw"], name="head/boxes"),
-        helper.make_node("Sigmoid", ["raw"], ["unit"], name="head/unit"),
-        helper.make_node("Mul", ["unit", "pixels"], ["boxes"], name="head/decode"),
-        helper.make_node("Conv", ["x", "w_scores", "b_scores"], ["logits"], name="head/scores"),
-        helper.make_node("Sigmoid", ["logits"], ["scores"], name="head/sigmoid"),
-        helper.make_node("Concat", ["boxes", "scores"], ["found"], axis=1, name="head/concat"),
-    ]
-    graph = helper.make_graph(
-        nodes, "detector", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 8, ANCHORS])],
-        [helper.make_tensor_value_info("found", TensorProto.FLOAT, [1, 4 + CLASSES, ANCHORS])],
-        [numpy_helper.from_array(np.asarray(value), name) for name, value in constants.items()])
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path / "detector.onnx")
-    (path / "samples").mkdir()
-    for i in range(6):
-        sample = random.normal(0, 0.5, (1, 8, ANCHORS)).astype(np.float32)
-        for anchor in random.choice(ANCHORS, 5, replace=False):
-            sample[0, random.integers(8), anchor] = 3
-        np.save(path / "samples" / f"{i}.npy", sample)
+    write_detector(path)
     return path
 
 
@@ -85,3 +58,21 @@ def test_labels_take_the_place_of_guesses(tool, tmp_path, request):
         words = ["quantize", digits, "-o", "q.onnx", "--recipe", recipe, "--calib", "images.npy", "--labels", "labels.npy", "--json"]
         verdict = json.loads(run(tool, tmp_path, *words))["verdict"]
         assert verdict["level"] == level and verdict["reason"].startswith("top-1 accuracy"), verdict
+
+
+# The output of a recurrent model that it takes as its input next: only what it does to the other outputs counts.
+def test_a_state_does_not_decide(tool, tmp_path):
+    random = np.random.default_rng(SEED)
+    for name, scale in (("a", 1), ("b", -1)):
+        weights = {"v": np.eye(8, 3, dtype=np.float32), "w": scale * np.eye(4, dtype=np.float32)}
+        nodes = [helper.make_node("MatMul", ["x", "v"], ["y"]), helper.make_node("MatMul", ["h", "w"], ["next"])]
+        ports = {"x": [1, 8], "h": [1, 4], "y": [1, 3], "next": [1, 4]}
+        infos = [helper.make_tensor_value_info(port, TensorProto.FLOAT, dims) for port, dims in ports.items()]
+        graph = helper.make_graph(nodes, "state", infos[:2], infos[2:], [numpy_helper.from_array(value, key) for key, value in weights.items()])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / f"{name}.onnx")
+    np.savez(tmp_path / "s.npz", x=random.normal(size=(1, 1, 8)).astype(np.float32), h=random.normal(size=(1, 1, 4)).astype(np.float32))
+    verdict = json.loads(run(tool, tmp_path, "compare", "a.onnx", "b.onnx", "--data", "s.npz", "--json"))["verdict"]
+    assert verdict["level"] == "ok", verdict
+    assert {(part["output"], part["level"]) for part in verdict["parts"]} == {("y", "ok"), ("next", "unknown")}
+    lost = [part for part in verdict["parts"] if part["output"] == "next"]
+    assert all(part["kind"] == "state" and part["sqnr_db"] < 0 for part in lost)

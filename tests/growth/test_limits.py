@@ -22,6 +22,8 @@ COMMANDS = {
     "calibrate": "calibrate {m} --data {c} -o {o}.json",
     "compare": "compare {m} {m} --data {c}",
     "compare-report": "compare {m} {m} --data {c} --report {o}.html",
+    "sensitivity": "sensitivity {m} --calib {c}",
+    "sweep": "sweep {m} --calib {c} --recipes w8 --no-speed",
     "run": "run {m}",
     "run-device": "run {m} --quantize int8",
     "bench": "bench {m} --seconds 0.01",

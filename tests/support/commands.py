@@ -18,6 +18,8 @@ COMMANDS = {
     "calibrate": (["calibrate", "m.onnx", "--data", "samples", "-o", "r.json"], ["r.json"]),
     "quantize": (["quantize", "m.onnx", "-o", "q.onnx", "--calib", "samples", "--report", "report.html"], ["q.onnx", "report.html"]),
     "compare": (["compare", "m.onnx", "m.onnx", "--data", "samples", "--report", "report.html"], ["report.html"]),
+    "sensitivity": (["sensitivity", "m.onnx", "--calib", "samples", "--report", "report.html"], ["report.html"]),
+    "sweep": (["sweep", "m.onnx", "--calib", "samples", "--recipes", "int8,w4", "--no-speed", "--csv", "s.csv", "--report", "report.html"], ["s.csv", "report.html"]),
     "codegen": (["codegen", "m.onnx", "-t", "c-gen", "-o", "g.c"], ["g.c", "g.h"]),
 }
 OLD = b"what was there before\n"

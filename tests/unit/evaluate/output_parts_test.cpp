@@ -72,6 +72,32 @@ TEST(OutputParts, BoxesScoresAndMaskCoefficientsAreFoundInOneOutput) {
   EXPECT_EQ(reason_of(parts[1]), "output, channels 4-83 (scores): 0.0 dB, keeps 0 of 20 above 0.5");
 }
 
+// A pose detector: a box, its score, then x, y and visibility of 17 keypoints, which alternate too often for
+// parts of their own.
+TEST(OutputParts, AScoreBeforeKeypointsIsAPartOfItsOwn) {
+  std::mt19937 random(kSeed);
+  constexpr std::int64_t kChannels = 56, kAnchors = 200;
+  std::uniform_real_distribution<float> pixels(5, 640), unit(0, 1), low(1e-6F, 0.01F);
+  std::vector<float> before(kChannels * kAnchors), after;
+  for (std::int64_t c = 0; c < kChannels; ++c) {
+    for (std::int64_t a = 0; a < kAnchors; ++a) {
+      const bool visible = c > 4 && (c - 5) % 3 == 2;
+      before[static_cast<std::size_t>(c * kAnchors + a)] = c == 4    ? (a < 15 ? 0.8F : low(random))
+                                                           : visible ? unit(random)
+                                                                     : pixels(random);
+    }
+  }
+  after = before;
+  std::fill_n(after.begin() + 4 * kAnchors, kAnchors, 0.0F);
+  const auto parts = parts_of({1, kChannels, kAnchors}, before, after);
+  ASSERT_EQ(parts.size(), 3U) << "seed " << kSeed;
+  EXPECT_EQ(parts[1].first, 4);
+  EXPECT_EQ(parts[1].last, 4);
+  EXPECT_EQ(level_of(parts[1]), Level::broken);
+  EXPECT_EQ(parts[2].last, 55);
+  EXPECT_EQ(level_of(parts[2]), Level::ok);
+}
+
 TEST(OutputParts, TheAxisOfTheChannelsIsFoundFromTheData) {
   std::mt19937 random(kSeed);
   const Detector detector(random);
