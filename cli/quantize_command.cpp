@@ -154,7 +154,7 @@ Result<void> run(QuantizeFlags& options) {
   if (comparison && everything) fmt::print("\n{}", comparison_text(*comparison, files, 10));
   if (comparison)
     fmt::print("\n{}", verdict_text(comparison->verdict,
-                                    {options.model, options.output, options.samples, options.recipe}));
+                                    {options.model, options.output, options.samples, options.recipe.recipe}));
   if (!options.report.empty()) fmt::print("\nReport  {}\n", options.report);
   return {};
 }

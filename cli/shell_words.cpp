@@ -28,7 +28,10 @@ std::string data_words(const SampleArguments& data) {
   if (options.limit > 0) text += fmt::format(" --samples {}", options.limit);
   if (!options.mean.empty()) text += fmt::format(" --mean {}", fmt::join(options.mean, ","));
   if (!options.std.empty()) text += fmt::format(" --std {}", fmt::join(options.std, ","));
-  if (!options.size.empty()) text += fmt::format(" --size {}", fmt::join(options.size, ","));
+  if (!options.size.empty()) text += fmt::format(" --size {}", fmt::join(options.size, "x"));
+  if (!options.resize.empty()) text += " --resize " + quoted(options.resize);
+  if (!options.channels.empty()) text += " --channels " + quoted(options.channels);
+  if (options.scale != 0) text += fmt::format(" --scale {:g}", options.scale);
   if (!options.layout.empty()) text += " --layout " + quoted(options.layout);
   return text;
 }
