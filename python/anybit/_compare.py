@@ -139,7 +139,8 @@ class Comparison(NeverChanges):
         for i, (one, noise) in enumerate(zip(layers, noises), 1):
             y = i * (_BAR + _GAP) + _GAP
             colour = error_color(one.sqnr)
-            name = one.name if len(one.name) <= 36 else "…" + one.name[-35:]
+            label = one.node or one.name
+            name = label if len(label) <= 36 else "…" + label[-35:]
             length = noise / most * (_WIDTH - _NAME - 60)
             rows.append(f'<g><title>{xml_text(one.name)} ({xml_text(one.op)})</title>'
                         f'<text x="{_NAME - 6}" y="{y + 12}" text-anchor="end">{xml_text(name)}</text>'
@@ -162,11 +163,11 @@ class Comparison(NeverChanges):
         return text
 
     def _rows(self, differences: Iterable[Any]) -> list[tuple]:
-        return [(one.name, one.op, decibels(one.sqnr), f"{one.cosine:.5f}", f"{one.largest_error:.4g}")
+        return [(one.node or one.name, one.op, decibels(one.sqnr), f"{one.cosine:.5f}", f"{one.largest_error:.4g}")
                 for one in differences]
 
     def __repr__(self) -> str:
-        head = ("value", "operator", "SQNR dB", "cosine", "largest error")
+        head = ("output or node", "operator", "SQNR dB", "cosine", "largest error")
         return f"Comparison: {self.verdict!r}\n{self._summary()}\n" + columns([head, *self._rows(self.outputs), *self._rows(self.worst(5))])
 
     def _repr_html_(self) -> str:

@@ -38,10 +38,8 @@ Sensitivity measured(const Model& model, const Recipe& recipe, const Source& sou
 }
 
 Sweep swept(const Model& model, const std::vector<std::pair<std::string, Recipe>>& recipes,
-            const Source& source, const std::string& target,
-            const std::string& emit,
-            int threads, std::int64_t max_memory, bool speed, bool allow_nan,
-            std::vector<std::int64_t> labels) {
+            const Source& source, const std::string& target, const std::string& emit, int threads,
+            std::int64_t max_memory, bool speed, bool allow_nan, std::vector<std::int64_t> labels) {
   Work work(source, nb::none());
   auto samples = opened(work, model);
   std::vector<SweepRecipe> named;
@@ -128,9 +126,9 @@ void add_sensitivity(nb::module_& module) {
   module.def("sensitivity", measured, nb::arg("model"), nb::arg("recipe"), nb::arg("source"),
              nb::arg("progress").none(), nb::arg("target"), nb::arg("layers"), nb::arg("measure"),
              nb::arg("threads"), nb::arg("max_memory"), nb::arg("max_kept"), nb::arg("allow_nan"));
-  module.def("sweep", swept, nb::arg("model"), nb::arg("recipes"), nb::arg("source"),
-             nb::arg("target"), nb::arg("emit"), nb::arg("threads"),
-             nb::arg("max_memory"), nb::arg("speed"), nb::arg("allow_nan"), nb::arg("labels"));
+  module.def("sweep", swept, nb::arg("model"), nb::arg("recipes"), nb::arg("source"), nb::arg("target"),
+             nb::arg("emit"), nb::arg("threads"), nb::arg("max_memory"), nb::arg("speed"),
+             nb::arg("allow_nan"), nb::arg("labels"));
 }
 
 }  // namespace anybit::python

@@ -119,7 +119,11 @@ std::vector<Layer> common_layers(const graph::Model& reference, const graph::Mod
     }
     const graph::Node* maker = makers.of(one.name);
     one.quantized = makers.quantized(maker);
-    if (maker && !maker->name.str().empty()) one.node = maker->name.str();  // as prepared
+    if (maker && !maker->name.str().empty() &&
+        maker->name.str() != one.node) {  // a node of the prepared model
+      one.node = maker->name.str();
+      one.op = maker->op_type.str();
+    }
     common.push_back(std::move(one));
   }
   return common;

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "anybit/report.hpp"
 #include "anybit/sensitivity.hpp"
 
 namespace anybit {
@@ -8,10 +9,12 @@ namespace {
 using SensitivityJson = nlohmann::ordered_json;
 
 SensitivityJson json_of_effect(const Effect& effect) {
-  return {{"harm", effect.harm},
-          {"level", to_string(effect.level)},
-          {"sqnr_db", effect.sqnr},
-          {"reason", effect.reason}};
+  SensitivityJson json = {{"harm", effect.harm},
+                          {"level", to_string(effect.level)},
+                          {"sqnr_db", effect.sqnr},
+                          {"reason", effect.reason}};
+  add_json_aliases(json);
+  return json;
 }
 
 SensitivityJson json_of_layer(const LayerSensitivity& layer) {

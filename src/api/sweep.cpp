@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "anybit/calibrate.hpp"
+#include "anybit/report.hpp"
 #include "api/model_access.hpp"
 #include "base/error.hpp"
 #include "base/guard.hpp"
@@ -177,6 +178,7 @@ std::string to_json(const Sweep& sweep) {
     row["level"] = to_string(comparison.verdict.level);
     row["reason"] = comparison.verdict.reason;
     row["sqnr_db"] = one.sqnr;
+    add_json_aliases(row);
     if (comparison.labelled > 0)
       row["top1"] = static_cast<double>(comparison.other_top1) / static_cast<double>(comparison.labelled);
     if (one.speed > 0) {

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "anybit/report.hpp"
 #include "anybit/verdict.hpp"
 
 namespace anybit {
@@ -12,6 +13,7 @@ VerdictJson json_of_part(const PartVerdict& one) {
   VerdictJson json = {{"output", part.output}, {"kind", part.kind},   {"level", to_string(one.level)},
                       {"reason", one.reason},  {"count", part.count}, {"sqnr_db", part.sqnr},
                       {"cosine", part.cosine}};
+  add_json_aliases(json);
   if (part.axis >= 0) json["axis"] = part.axis;
   if (part.last >= part.first) json["channels"] = {part.first, part.last};
   if (part.kind == "classes") json["agreement"] = {{"rows", part.rows}, {"agreed", part.agreed}};

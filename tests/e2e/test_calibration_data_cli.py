@@ -13,7 +13,7 @@ HEIGHT, WIDTH = 30, 50  # of the photo
 
 @pytest.fixture
 def photo(tmp_path):
-    """A smooth picture, so that interpolation differs little between implementations; every channel differs."""
+    """A smooth image, so that interpolation differs little between implementations; every channel differs."""
     y, x = np.mgrid[0:HEIGHT, 0:WIDTH]
     pixels = np.stack([x * 5, y * 8, (x + y) * 3], axis=-1).astype(np.uint8)
     path = tmp_path / "photo.png"

@@ -275,7 +275,7 @@ def test_a_report_and_a_comparison_can_be_shown_in_a_notebook(digits, images, la
     page = result._repr_html_()
     assert "<svg" in page and "logits" in page and "top-1" in page
     result.plot().save(tmp_path / "plot.svg")
-    assert (tmp_path / "plot.svg").read_text().count("<rect") == len(result.layers)
+    assert (tmp_path / "plot.svg").read_text().count("<rect") == len(result.worst(40)) > 5
 
 
 def test_names_that_xml_cannot_represent_do_not_break_an_image():

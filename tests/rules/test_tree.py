@@ -62,8 +62,7 @@ def test_reasons_for_long_files_are_still_needed():
 
 
 def test_every_make_target_has_a_help_text():
-    phony = re.search(r"^\.PHONY:((?:.*\\\n)*.*)", text_of("Makefile"), re.M)[1].replace("\\", " ").split()
-    assert sorted(phony) == sorted(make_targets())
+    assert re.findall(r"^([a-z-]+):", text_of("Makefile"), re.M) == make_targets()
 
 
 @pytest.mark.parametrize("target", make_targets())

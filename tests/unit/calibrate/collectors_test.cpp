@@ -55,8 +55,8 @@ TEST(Collectors, HaveDistinctNamesAndSummaries) {
     EXPECT_FALSE(one->summary.empty());
     names.push_back(one->name);
   }
-  EXPECT_THAT(names,
-              ::testing::ElementsAre("bins", "channel-maxima", "extent", "moving-average", "second-moment"));
+  EXPECT_THAT(names, ::testing::ElementsAre("bins", "channel-maxima", "dynamic-error", "extent",
+                                            "moving-average", "second-moment"));
   EXPECT_EQ(named_collector("second-momnet").error().hint, "did you mean 'second-moment'?");
 }
 
