@@ -193,7 +193,7 @@ def collectors() -> dict[str, str]:
     """The collectors of statistics by name, with a one-line summary of each.
 
     >>> sorted(anybit.collectors())
-    ['bins', 'channel-maxima', 'extent', 'moving-average', 'second-moment']
+    ['bins', 'channel-maxima', 'dynamic-error', 'extent', 'moving-average', 'second-moment']
     """
     return _anybit.collectors()
 

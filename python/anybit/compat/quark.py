@@ -5,7 +5,7 @@
 ...                             weight_type=VitisQuantType.QMX, extra_options={"MXAttributes": {"element_dtype": "fp4_e2m1"}})
 >>> quantized = ModelQuantizer(Config(global_quant_config=config)).quantize_model(digits)
 >>> len([node for node in quantized.report.nodes if node.outcome == "quantized"])
-19
+18
 """
 
 from __future__ import annotations
