@@ -37,7 +37,7 @@ function(anybit_compile_together target)
       set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     endif()
   endforeach()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${ANYBIT_TOGETHER} UNITY_BUILD_BATCH_SIZE 6)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # g++ takes an included source for a header, in which unnamed namespaces would be wrong; and it inlines less in large units.
     target_compile_options(${target} PRIVATE -Wno-subobject-linkage --param=large-unit-insns=60000)
