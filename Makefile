@@ -91,6 +91,12 @@ test-quark:  ## Compare AMD Quark's operators, and files written for it, with it
 	@cmake --build --preset release -j $(JOBS) --target executor_library anybit_cli anybit_python
 	$(call PYTEST,build/release) -m quark -n $(JOBS) tests/quark
 
+test-quark-quantizer:  ## Run a transformer that AMD Quark's own quantizer wrote, and compare each node with its library (torch: 6 GB)
+	@scripts/setup build test python quark quark-quantizer
+	@cmake --preset release -DANYBIT_TESTS=ON
+	@cmake --build --preset release -j $(JOBS) --target executor_library
+	$(call PYTEST,build/release) -s -m quark_quantizer tests/quark
+
 test-ort:  ## Test the operators for ONNX Runtime in its oldest and newest version, against its C header and AMD Quark's library
 	@scripts/setup build test python quark oldest-onnxruntime
 	@cmake --preset release -DANYBIT_TESTS=ON -DANYBIT_PYTHON=ON

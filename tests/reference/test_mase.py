@@ -300,6 +300,16 @@ def test_blocks_follow_the_summed_axis(rng):
     np.testing.assert_array_equal(made, rules.block_fp(padded, **keys)[:, :20])
 
 
+def test_a_block_of_one_number_is_a_run_of_one_row():
+    """MASE takes 16 columns of all rows, so that 1.25 would make 0.25 of the 0.3: docs/from-mase.md."""
+    x = np.zeros((2, 16), np.float32)
+    x[:, 0] = 1.25, 0.3
+    for profile in ({}, {"profile": "mase"}):
+        for block in ([16], [1, 16], 16):
+            config = {"name": "block_fp", "weight_width": 4, "weight_exponent_width": 8, "weight_exponent_bias": None, "weight_block_size": block}
+            assert weight_in_file(config | profile, x)[:, 0].tolist() == [1.25, 0.3125]
+
+
 def test_without_the_profile_the_formats_stay_as_they_are_defined(rng):
     x = np.float32([[1.95] * COLUMNS])
     keys = {"weight_width": 8, "weight_exponent_width": 4, "weight_exponent_bias": None}

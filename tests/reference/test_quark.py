@@ -36,6 +36,12 @@ def quantized(attributes, **options):
     return onnx.load_from_string(anybit.quantize(str(DIGITS), attributes, emit="quark", **options).to_bytes())
 
 
+def example(build, folder, name, *arguments):
+    """What a program of examples/from-quark prints."""
+    return subprocess.run([sys.executable, ROOT / "examples/from-quark" / name, *arguments], check=True, capture_output=True, text=True,
+                          env={"PYTHONPATH": str(build / "python"), "PATH": "/usr/bin:/bin"}, cwd=folder).stdout
+
+
 @promise("quark", 1, "In block floating point the values of a block share an exponent and have mantissas of their own.")
 def test_values_of_a_block_are_multiples_of_one_power_of_two():
     for seed in range(20):
@@ -101,14 +107,26 @@ def test_the_example_runs_with_other_import_lines(tmp_path, build, images):
     import anybit
 
     made = tmp_path / "digits.mx.onnx"
-    subprocess.run([sys.executable, ROOT / "examples/from-quark/quantize_mx.py", DIGITS, made], check=True,
-                   env={"PYTHONPATH": str(build / "python"), "PATH": "/usr/bin:/bin"}, cwd=tmp_path)
+    example(build, tmp_path, "quantize_mx.py", DIGITS, made)
     labels = np.load(ROOT / "examples/digits/test_labels.npy")[:200]
     assert anybit.compare(str(DIGITS), str(made), images, labels=labels).top1 > 0.98
     written = onnx.load(made)
     [attributes] = {tuple(sorted((one.name, onnx.helper.get_attribute_value(one)) for one in node.attribute if one.name != "axis"))
                     for node in written.graph.node if node.op_type == "MXQuantizeDequantize"}
     assert attributes == (("block_size", 8), ("element_dtype", b"int8"), ("rounding_mode", 2))
+
+
+@promise("quark", 8, "ONNX Runtime runs a model with these operators if their library is registered in the session options.")
+def test_the_example_of_a_session_runs_with_other_import_lines(tmp_path, build, images):
+    import anybit
+
+    made = tmp_path / "digits.mx.onnx"
+    example(build, tmp_path, "quantize_mx.py", DIGITS, made)
+    np.save(tmp_path / "images.npy", images)
+    printed = np.array(example(build, tmp_path, "run_mx.py", made, tmp_path / "images.npy").split(), int)
+    [ours] = anybit.Session(str(made)).run({"image": images}).values()
+    assert (printed == ours.argmax(axis=1)).all()
+    assert (printed == np.load(ROOT / "examples/digits/test_labels.npy")[:200]).mean() > 0.98
 
 
 @promise("quark", 7, "The example that enables MX quantization runs: a configuration, a quantizer, quantize_model(input, output, reader).")
