@@ -80,6 +80,22 @@ def test_the_choice_of_an_output_reduces_the_layers_to_those_that_lead_to_it(bro
     assert set(parts) == {"right/c.out"}
 
 
+def test_a_state_is_named_and_not_judged(browse, run, tmp_path):
+    part = {"output": "left/relu.out", "kind": "values", "level": "ok", "reason": "left/relu.out: 40.0 dB", "count": 16, "sqnr_db": 40.0, "cosine": 1.0}
+    state = {**part, "output": "right/c.out", "kind": "state", "level": "unknown", "reason": "right/c.out (state): -3.0 dB", "sqnr_db": -3.0}
+    verdict = {"level": "ok", "reason": "all outputs are close, the least left/relu.out: 40.0 dB"}
+    one = with_data(run["int8"], tmp_path / "one.html", verdict={**verdict, "parts": [part, state]})
+    banner, options, _, table = browse(one, {"do": "rows", "selector": ".good-still"}, {"do": "rows", "selector": "#output option"},
+                                       {"do": "tab", "name": "outputs"}, {"do": "rows", "selector": ".parts tbody tr"})
+    assert "1 state is not judged" in banner[0] and "are not ok" not in banner[0]
+    assert options == ["all 2", "left/relu.out", "right/c.out (state, not judged)"]
+    assert [row.split("\t")[2:5] for row in table] == [["values", "ok", "40.0 dB"], ["state", "not judged", "−3.0 dB"]]
+    halves = [{**part, "channels": [i, i], "axis": 1, "reason": f"half {i}"} for i in (0, 1)]
+    two = with_data(run["int8"], tmp_path / "two.html", verdict={**verdict, "parts": [*halves, state, {**state, "channels": [0, 3]}, {**state, "output": "cell"}]})
+    banner, = browse(two, {"do": "rows", "selector": ".good-still"})
+    assert "all 2 parts of the outputs are ok" in banner[0] and "2 states are not judged" in banner[0]
+
+
 def test_measured_sensitivity_names_the_layers_to_blame(browse, run, tmp_path):
     page = with_data(run["int8x4"], tmp_path / "s.html", sensitivity=[
         {"node": "right/c", "alone_quantized_sqnr_db": 12.5, "alone_float_sqnr_db": 31.0, "harm": 1.78},
