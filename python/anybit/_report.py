@@ -38,9 +38,12 @@ class Report(NeverChanges):
     """
 
     @checked
-    def __init__(self, facts: Annotated[_anybit.QuantizationReport, "models that anybit.quantize made have a report"], before: _anybit.Model, after: _anybit.Model):
+    def __init__(self, facts: Annotated[_anybit.QuantizationReport, "models that anybit.quantize made have a report"], before: _anybit.Model, after: _anybit.Model,
+                 verdict: Optional[_anybit.Verdict] = None):
         self._facts = facts
         self._models = before, after
+        #: By ``labels=`` or ``metric=`` of ``anybit.quantize``; else None: ``anybit.compare`` makes one on other samples.
+        self.verdict = verdict
 
     @checked
     def page(self, comparison: Optional[Comparison] = None) -> Page:
@@ -65,7 +68,7 @@ class Report(NeverChanges):
     def __repr__(self) -> str:
         outcomes = Counter(node.outcome for node in self._facts.nodes)
         parts = "".join(f", {count} {outcome}" for outcome, count in outcomes.most_common()[::-1])
-        return f"Report of {self._facts.recipe}: {self._sizes()}{parts}"
+        return f"Report of {self._facts.recipe}: {self._sizes()}{parts}" + (f"; {self.verdict!r}" if self.verdict else "")
 
     def _repr_html_(self) -> str:
         facts = self._facts
@@ -75,4 +78,5 @@ class Report(NeverChanges):
                      [(one.name, one.op, one.outcome, one.what, one.reason) for one in facts.nodes])
         every = f"<details><summary>all {len(facts.nodes)} nodes</summary>{rows}</details>"
         remarks = "".join(f"<li>{html.escape(shown(one))}</li>" for one in facts.remarks)
-        return page(facts.recipe, f"{self._sizes()}, {facts.samples} samples", summary, every, f"<ul>{remarks}</ul>")
+        judged = f". {self.verdict!r}" if self.verdict else ""
+        return page(facts.recipe, f"{self._sizes()}, {facts.samples} samples{judged}", summary, every, f"<ul>{remarks}</ul>")

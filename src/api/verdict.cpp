@@ -7,6 +7,7 @@
 
 #include "anybit/formats.hpp"
 #include "anybit/inspect.hpp"
+#include "base/guard.hpp"
 #include "base/try.hpp"
 #include "evaluate/levels.hpp"
 
@@ -84,10 +85,14 @@ std::set<std::string> state_outputs(const graph::Graph& graph) {
   return some ? states : std::set<std::string>();
 }
 
-Verdict judged_by(Verdict verdict, const std::string& measure, double before, double after) {
-  verdict.level = evaluate::level_of_measure(before, after);
-  verdict.reason = fmt::format("{} {:.4g} -> {:.4g}", measure, before, after);
-  return verdict;
+Result<Verdict> judged_by(Verdict verdict, const std::string& measure, double before, double after,
+                          const Model& other) noexcept {
+  return guarded([&]() -> Result<Verdict> {
+    verdict.level = evaluate::level_of_measure(before, after);
+    verdict.reason = fmt::format("{} {:.4g} -> {:.4g}", measure, before, after);
+    verdict.recipe = verdict.level > Level::ok ? wider_recipe(TRY(inspect(other))) : "";
+    return std::move(verdict);
+  });
 }
 
 Result<Verdict> verdict_of(const Comparison& comparison, const std::vector<OutputPart>& parts,
