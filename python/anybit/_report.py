@@ -10,7 +10,8 @@ from . import _anybit
 from ._checks import checked
 from ._compare import Comparison
 from ._copies import NeverChanges
-from ._html import Page, page, table
+from ._format_colors import format_color
+from ._html import Colored, Page, page, table
 from ._text import shown, size
 
 
@@ -75,7 +76,8 @@ class Report(NeverChanges):
         counts = Counter((node.outcome, node.reason) for node in facts.nodes)
         summary = table(("nodes", "outcome", "why"), [(count, *key) for key, count in counts.most_common()])
         rows = table(("node", "operator", "outcome", "to", "why"),
-                     [(one.name, one.op, one.outcome, one.what, one.reason) for one in facts.nodes])
+                     [(one.name, one.op, one.outcome, Colored(one.what, format_color(one.what, one.outcome == "weights only")), one.reason)
+                      for one in facts.nodes])
         every = f"<details><summary>all {len(facts.nodes)} nodes</summary>{rows}</details>"
         remarks = "".join(f"<li>{html.escape(shown(one))}</li>" for one in facts.remarks)
         judged = f". {self.verdict!r}" if self.verdict else ""
