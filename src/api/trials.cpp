@@ -4,7 +4,6 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "api/verdict.hpp"
 #include "base/error.hpp"
 #include "base/try.hpp"
 #include "evaluate/levels.hpp"
@@ -66,6 +65,7 @@ Trials::Trials(std::shared_ptr<const graph::Model> model, quantizing::Settings s
                std::vector<quantizing::Sample> samples, std::size_t measured, std::function<bool()> stop)
     : model_(std::move(model)),
       index_(*model_->graph),
+      states_(*model_->graph),
       settings_(std::move(settings)),
       all_samples_(std::move(samples)),
       samples_(all_samples_.begin(),
@@ -87,6 +87,7 @@ Result<void> Trials::start(const std::set<std::string>& keep) {
     for (Datum& one : outputs) {
       if (one.is_array()) one = TRY(plain_copy(one.array, *memory_));
     }
+    states_.see(samples_[i], outputs);
     expected_.push_back(std::move(outputs));
   }
   // The sizes of the first sample stand for those of all.
@@ -219,7 +220,7 @@ Result<PartsOfOutputs> Trials::compared(const graph::Model& model, const std::ve
     }
   }
   PartsOfOutputs found(model_->graph->outputs.size());
-  const std::set<std::string> states = state_outputs(*model_->graph);
+  const std::set<std::string> states = states_.outputs();
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     const std::string& name = model_->graph->outputs[outputs[k]].name.str();
     found[outputs[k]] = parts[k].parts(name);

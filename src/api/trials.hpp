@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "anybit/sensitivity.hpp"
+#include "api/states.hpp"
 #include "passes/part.hpp"
 #include "quantize/quantize.hpp"
 
@@ -64,6 +65,7 @@ class Trials {
 
   std::shared_ptr<const graph::Model> model_;
   graph::Index index_;
+  States states_;
   quantizing::Settings settings_;
   std::vector<NamedValues> all_samples_, samples_;
   std::shared_ptr<ops::Memory> memory_ = ops::Memory::make();
