@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "format_colors.hpp"
 #include "format_example.hpp"
 #include "table.hpp"
 #include "terminal.hpp"
@@ -49,7 +50,8 @@ std::string without_width(const FormatInfo& f) {
 
 void add_row(Table& table, const FormatInfo& f) {
   table.add({f.name, fmt::format("{:g}", f.bits_per_value), range_text(f), number_text(f.smallest),
-             specials_text(f), group_text(f), f.summary});
+             specials_text(f), group_text(f), f.summary},
+            {format_color(f.name)});
 }
 
 void add_row(Table& table, const FormatInfo& narrow, const FormatInfo& wide) {

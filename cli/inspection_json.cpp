@@ -12,7 +12,7 @@ Json maybe(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
-Json value_json(const Inspection::Value& value) {
+Json port_json(const Inspection::Value& value) {
   Json shape;
   if (value.shape) {
     shape = Json::array();
@@ -36,7 +36,7 @@ Json node_json(const Inspection::Node& node) {
           {"domain", node.domain},
           {"graph", node.graph},
           {"inputs", node.inputs},
-          {"outputs", list_json(node.outputs, value_json)},
+          {"outputs", list_json(node.outputs, port_json)},
           {"multiplies", node.multiplies},
           {"macs", maybe(node.macs)},
           {"runs", maybe(node.runs)},
@@ -85,8 +85,8 @@ std::string to_json(const Inspection& i) {
   json["metadata"] = list_json(i.metadata, [](const auto& m) {
     return Json{{"key", m.key}, {"value", m.value}};
   });
-  json["inputs"] = list_json(i.inputs, value_json);
-  json["outputs"] = list_json(i.outputs, value_json);
+  json["inputs"] = list_json(i.inputs, port_json);
+  json["outputs"] = list_json(i.outputs, port_json);
   json["parameters"] = {{"elements", i.parameter_elements}, {"bytes", i.parameter_bytes}};
   json["parameters"]["types"] = list_json(i.parameters, [](const auto& p) {
     return Json{{"type", p.type}, {"tensors", p.tensors}, {"elements", p.elements}, {"bytes", p.bytes}};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "format_colors.hpp"
 #include "table.hpp"
 #include "terminal.hpp"
 
@@ -163,7 +164,8 @@ std::string quantization(const Inspection& i) {
   for (const auto& row : i.quantized) {
     const std::string grain = row.block > 0 ? fmt::format("block of {}", row.block) : row.granularity;
     table.add({row.role, row.type, long_count(row.tensors), row.elements > 0 ? short_count(row.elements) : "",
-               grain, row.symmetry, row.scale, row.by});
+               grain, row.symmetry, row.scale, row.by},
+              {0, format_color(row.type)});
   }
   return table.text();
 }

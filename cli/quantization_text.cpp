@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "anybit/report.hpp"
+#include "format_colors.hpp"
 #include "table.hpp"
 #include "terminal.hpp"
 #include "verdict_text.hpp"
@@ -61,7 +62,9 @@ std::string left(const QuantizationReport& report) {
 
 Table nodes(const QuantizationReport& report) {
   Table table({{"node"}, {"operator"}, {"outcome"}, {"to"}, {"why"}});
-  for (const auto& node : report.nodes) table.add({node.name, node.op, node.outcome, node.what, node.reason});
+  for (const auto& node : report.nodes)
+    table.add({node.name, node.op, node.outcome, node.what, node.reason},
+              {0, 0, 0, format_color(node.what, node.outcome == "weights only")});
   return table;
 }
 

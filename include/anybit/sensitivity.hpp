@@ -82,6 +82,8 @@ struct SensitivityOptions {
   std::int64_t samples = 4;        ///< for the measurement; calibration uses all
   bool allow_nan = false;          ///< count NaN and infinity in activations and ignore them
   std::function<void(std::int64_t done, std::int64_t total)> progress = {};  ///< called with finished layers
+  /// Asked before each run of the measurement, which fails with Code::cancelled if it returns true.
+  std::function<bool()> stop = {};
 };
 
 /// Measures the sensitivity of the outputs to each layer. `samples` is read to its end for calibration.

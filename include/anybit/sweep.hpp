@@ -22,6 +22,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,25 +51,34 @@ struct SweepRow {
   double sqnr = 0;
   /// Time of a run of the float model divided by that of this one, measured in turns; 0: not measured.
   double speed = 0;
-  double milliseconds = 0;  ///< of a run
+  double milliseconds = 0;       ///< of a run
+  std::optional<double> metric;  ///< by SweepOptions::metric
 };
 
 /// The result of sweep().
 struct Sweep {
-  std::int64_t bytes = 0;      ///< of the float model's file
-  double milliseconds = 0;     ///< of a run of the float model; 0: not measured
-  std::vector<SweepRow> rows;  ///< in the order of the recipes
+  std::int64_t bytes = 0;        ///< of the float model's file
+  double milliseconds = 0;       ///< of a run of the float model; 0: not measured
+  std::optional<double> metric;  ///< of the float model
+  std::vector<SweepRow> rows;    ///< in the order of the recipes
 };
 
 /// Opens the samples from the first; called once per pass.
 using OpenSamples = std::function<Result<Samples>()>;
 
+/// A measure of the caller's own, where more is better.
+struct Metric {
+  std::string name;
+  std::function<Result<double>(const Model&)> of;
+};
+
 /// Options of sweep().
 struct SweepOptions {
-  QuantizeOptions quantize = {};     ///< `ranges`, `histograms` and `progress` are not used
-  std::vector<std::int64_t> labels;  ///< one per row of scores, in order; empty: none
-  bool spare_labels = false;         ///< allow more labels than rows, as when samples are limited
-  bool speed = true;                 ///< measure the speed
+  QuantizeOptions quantize = {};      ///< `ranges`, `histograms` and `progress` are not used
+  std::vector<std::int64_t> labels;   ///< one per row of scores, in order; empty: none
+  bool spare_labels = false;          ///< allow more labels than rows, as when samples are limited
+  bool speed = true;                  ///< measure the speed
+  std::optional<Metric> metric = {};  ///< takes the place of the verdict's own measures, as judged_by() does
   /// Called before each recipe, and at the end, with the number of finished ones.
   std::function<void(std::int64_t done)> progress = {};
 };

@@ -26,6 +26,8 @@
 #include <vector>
 
 #include "anybit/export.hpp"
+#include "anybit/model.hpp"
+#include "anybit/result.hpp"
 
 namespace anybit {
 
@@ -77,8 +79,9 @@ struct Verdict {
 
 /// Returns a verdict by the caller's own measure, which takes the place of guesses: `before` and `after` are
 /// its values for the reference and the other model, and larger is better. ok: at most 1 % of `before` is
-/// lost; degraded: at most 5 %.
-ANYBIT_API Verdict judged_by(Verdict verdict, const std::string& measure, double before, double after);
+/// lost; degraded: at most 5 %. `other` is the model that is judged: its formats decide which preset to try.
+ANYBIT_API Result<Verdict> judged_by(Verdict verdict, const std::string& measure, double before, double after,
+                                     const Model& other) noexcept;
 
 /// Returns the verdict as a JSON object, the same in all results of anybit in JSON.
 ANYBIT_API std::string to_json(const Verdict& verdict);

@@ -27,10 +27,25 @@ def xml_text(text: str) -> str:
     return html.escape(_NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", shown(text)))
 
 
+class Colored(str):
+    """The text of a cell, in a colour."""
+
+    color: str
+
+    def __new__(cls, text: str, color: str) -> Colored:
+        made = super().__new__(cls, text)
+        made.color = color
+        return made
+
+
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """An HTML table: the first column left-aligned, the others right-aligned."""
+    def style(i: int, cell: Any) -> str:
+        color = getattr(cell, "color", "")
+        return _CELL + ("left" if i == 0 else "right") + (f";color:{color}" if color else "")
+
     def line(cells: Sequence[Any], tag: str) -> str:
-        return "<tr>" + "".join(f'<{tag} style="{_CELL}{"left" if i == 0 else "right"}">{html.escape(shown(str(cell)))}</{tag}>'
+        return "<tr>" + "".join(f'<{tag} style="{style(i, cell)}">{html.escape(shown(str(cell)))}</{tag}>'
                                 for i, cell in enumerate(cells)) + "</tr>"
     return f'<table><thead>{line(head, "th")}</thead><tbody>{"".join(line(row, "td") for row in rows)}</tbody></table>'
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
 from . import _anybit
 from ._model import Model
@@ -12,14 +12,19 @@ from .errors import InvalidArgument
 Metric = Callable[[Model], Any]
 
 
-def judged(verdict: _anybit.Verdict, metric: Metric, reference: Model, other: Model) -> _anybit.Verdict:
+def name_of(metric: Metric) -> str:
+    return getattr(metric, "__name__", "metric")
+
+
+def value_of(metric: Metric, model: Model) -> float:
+    value = metric(model)
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise InvalidArgument(f"the metric returns {type(value).__name__}", name_of(metric), "a number, where more is better") from None
+
+
+def judged(verdict: Optional[_anybit.Verdict], metric: Metric, reference: Model, other: Model) -> _anybit.Verdict:
     """The verdict by the metric: ok if at most 1 % of the reference's value is lost, degraded if at most 5 %."""
-    name = getattr(metric, "__name__", "metric")
-    values = []
-    for model in (reference, other):
-        value = metric(model)
-        try:
-            values.append(float(value))
-        except (TypeError, ValueError):
-            raise InvalidArgument(f"the metric returns {type(value).__name__}", name, "a number, where more is better") from None
-    return _anybit.judged_by(verdict, name, *values)
+    values = [value_of(metric, model) for model in (reference, other)]
+    return _anybit.judged_by(verdict, name_of(metric), *values, other._native)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import Annotated, Any, Iterable, Mapping, NamedTuple, Optional, Union
+from typing import Annotated, Any, Iterable, Iterator, Mapping, NamedTuple, Optional, Union
 
 from . import _anybit
 from ._calibrate import Ranges
 from ._checks import Memory, Threads, checked
 from ._config import Config, _check_qat, scheme_of
+from ._metric import Metric, judged
 from ._model import Model, Source, is_module, load
 from ._report import Report
 from ._samples import Limit, Samples, example_of, open_source
@@ -88,8 +89,8 @@ def quantize(model: Source, recipe: Optional[Recipe] = None, calibration: Sample
              mean: Iterable[float] = (), std: Iterable[float] = (), size: Iterable[int] = (), layout: str = "",
              resize: str = "", channels: str = "", scale: float = 0,
              prepare: bool = True, requantize: bool = False, allow_nan: bool = False, reproducible: bool = False,
-             strict: bool = False, histograms: bool = False, example_inputs: Any = None, threads: Threads = 0,
-             max_memory: Memory = 0, progress: Progress = None) -> Model:
+             strict: bool = False, histograms: bool = False, labels: Optional[Iterable[int]] = None, metric: Optional[Metric] = None,
+             example_inputs: Any = None, threads: Threads = 0, max_memory: Memory = 0, progress: Progress = None) -> Model:
     """Quantizes a model.
 
     Parameters
@@ -112,6 +113,8 @@ def quantize(model: Source, recipe: Optional[Recipe] = None, calibration: Sample
     reproducible : whether the result is identical on every x86-64 CPU, with slower float kernels during calibration.
     strict : whether an operator that the recipe names and the target does not run is an error, not a remark.
     histograms : whether the report has the histograms of activations and weights.
+    labels : correct classes of the calibration samples: the report has a ``verdict`` by the accuracy, as ``anybit.compare``.
+    metric : a function from a model to a number, where more is better: the report has a ``verdict`` by it.
     example_inputs : what a torch module is exported with: a tensor, a tuple of them, or a dict by argument; None for the
         first calibration sample, if it has inputs only.
     threads : number of threads; 0 for one per core.
@@ -127,6 +130,12 @@ def quantize(model: Source, recipe: Optional[Recipe] = None, calibration: Sample
     >>> int8 = anybit.quantize(digits, "int8", calibration=images[:20])
     >>> int8.report.samples
     20
+    >>> anybit.quantize(digits, "ternary", images[:50], labels=labels[:50]).report.verdict.level
+    'broken'
+    >>> def right(model):
+    ...     return (anybit.Session(model).run(images)["logits"].argmax(1) == labels).mean()
+    >>> anybit.quantize(digits, "w8", metric=right).report.verdict.level
+    'ok'
     >>> mase = anybit.quantize(digits, {"by": "type", "default": {"config": {"name": None}},
     ...     "linear": {"config": {"name": "integer", "data_in_width": 8, "data_in_frac_width": 4,
     ...                           "weight_width": 8, "weight_frac_width": 6, "bias_width": 8, "bias_frac_width": 4}}})
@@ -142,11 +151,29 @@ def quantize(model: Source, recipe: Optional[Recipe] = None, calibration: Sample
         raise InvalidArgument("ranges and calibration exclude each other", "", "one of the two")
     for word in names(exclude):
         made = made.with_rule("type" if _anybit.is_operator(word) else "name", word, "float")
-    source, total = open_source(calibration, native, samples, mean, std, size, layout, resize, channels, scale)
+    if labels is not None:
+        _check_labels(labels, calibration)
+
+    def opened() -> tuple[Any, Optional[int]]:
+        return open_source(calibration, native, samples, mean, std, size, layout, resize, channels, scale)
+    source, total = opened()
     with shown(progress, "calibrating", total) as bar:
         after, report = _anybit.quantize(native, made, source, None if known is None else known._native, bar,
                                          target, emit, domain, threads, max_memory, prepare, requantize, allow_nan, reproducible, histograms, strict)
-    return Model(after, Report(report, native, after))
+    verdict = None
+    if labels is not None:
+        with shown(progress, "comparing", total) as bar:
+            verdict = _anybit.compare(native, after, opened()[0], bar, threads, max_memory, False, list(labels)).verdict
+    if metric is not None:
+        verdict = judged(verdict, metric, Model(native), Model(after))
+    return Model(after, Report(report, native, after, verdict))
+
+
+def _check_labels(labels: Iterable[int], calibration: Samples) -> None:
+    if not labels:  # @checked has converted any iterable to a list
+        raise InvalidArgument("labels=[]", "", "one label per sample, or None")
+    if calibration is None or isinstance(calibration, Iterator) or hasattr(calibration, "get_next"):
+        raise InvalidArgument("labels= needs calibration samples that can be read twice", "", "an array, a dict of arrays, a list, or paths")
 
 
 def _recipe(recipe: Optional[Recipe], target: str) -> _anybit.Recipe:

@@ -10,7 +10,8 @@ from . import _anybit
 from ._checks import checked
 from ._compare import Comparison
 from ._copies import NeverChanges
-from ._html import Page, page, table
+from ._format_colors import format_color
+from ._html import Colored, Page, page, table
 from ._text import shown, size
 
 
@@ -38,9 +39,12 @@ class Report(NeverChanges):
     """
 
     @checked
-    def __init__(self, facts: Annotated[_anybit.QuantizationReport, "models that anybit.quantize made have a report"], before: _anybit.Model, after: _anybit.Model):
+    def __init__(self, facts: Annotated[_anybit.QuantizationReport, "models that anybit.quantize made have a report"], before: _anybit.Model, after: _anybit.Model,
+                 verdict: Optional[_anybit.Verdict] = None):
         self._facts = facts
         self._models = before, after
+        #: By ``labels=`` or ``metric=`` of ``anybit.quantize``; else None: ``anybit.compare`` makes one on other samples.
+        self.verdict = verdict
 
     @checked
     def page(self, comparison: Optional[Comparison] = None) -> Page:
@@ -65,14 +69,16 @@ class Report(NeverChanges):
     def __repr__(self) -> str:
         outcomes = Counter(node.outcome for node in self._facts.nodes)
         parts = "".join(f", {count} {outcome}" for outcome, count in outcomes.most_common()[::-1])
-        return f"Report of {self._facts.recipe}: {self._sizes()}{parts}"
+        return f"Report of {self._facts.recipe}: {self._sizes()}{parts}" + (f"; {self.verdict!r}" if self.verdict else "")
 
     def _repr_html_(self) -> str:
         facts = self._facts
         counts = Counter((node.outcome, node.reason) for node in facts.nodes)
         summary = table(("nodes", "outcome", "why"), [(count, *key) for key, count in counts.most_common()])
         rows = table(("node", "operator", "outcome", "to", "why"),
-                     [(one.name, one.op, one.outcome, one.what, one.reason) for one in facts.nodes])
+                     [(one.name, one.op, one.outcome, Colored(one.what, format_color(one.what, one.outcome == "weights only")), one.reason)
+                      for one in facts.nodes])
         every = f"<details><summary>all {len(facts.nodes)} nodes</summary>{rows}</details>"
         remarks = "".join(f"<li>{html.escape(shown(one))}</li>" for one in facts.remarks)
-        return page(facts.recipe, f"{self._sizes()}, {facts.samples} samples", summary, every, f"<ul>{remarks}</ul>")
+        judged = f". {self.verdict!r}" if self.verdict else ""
+        return page(facts.recipe, f"{self._sizes()}, {facts.samples} samples{judged}", summary, every, f"<ul>{remarks}</ul>")

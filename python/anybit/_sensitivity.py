@@ -100,7 +100,7 @@ def sensitivity(model: Source, recipe: Optional[Recipe] = None, calibration: Sam
     threads : number of threads; 0 for one per core.
     max_memory : memory limit in bytes; 0 for none.
     max_kept : bytes of values that are kept between runs; 0 for 512 MiB.
-    progress : see ``anybit.progress``.
+    progress : see ``anybit.progress``; it counts layers.
 
     Returns
     -------
@@ -113,6 +113,6 @@ def sensitivity(model: Source, recipe: Optional[Recipe] = None, calibration: Sam
     made = _recipe(recipe, target)
     for word in names(exclude):
         made = made.with_rule("type" if _anybit.is_operator(word) else "name", word, "float")
-    source, total = open_source(calibration, native, samples, mean, std, size, layout)
-    with shown(progress, "measuring", total) as bar:
+    source, _ = open_source(calibration, native, samples, mean, std, size, layout)
+    with shown(progress, "measuring", None, "layers") as bar:
         return Sensitivity(_anybit.sensitivity(native, made, source, bar, target, layers, measure, threads, max_memory, max_kept, allow_nan))

@@ -119,10 +119,10 @@ class Silent(Told):
         super().__init__(lambda done, total: None, None)
 
 
-def shown(progress: Progress, what: str, total: Optional[int]) -> Union[Bar, Told]:
+def shown(progress: Progress, what: str, total: Optional[int], unit: str = "samples") -> Union[Bar, Told]:
     """The progress display for a caller's ``progress`` argument."""
     if progress is False:
         return Silent()
     if callable(progress):
         return Told(progress, total)
-    return Bar(what, "samples", total, always=progress is True)
+    return Bar(what, unit, total, always=progress is True)

@@ -1,6 +1,7 @@
 // Compares two models on the same samples.
 #include "anybit/compare.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
 #include "errors.hpp"
@@ -92,8 +93,13 @@ void add_comparison(nb::module_& module) {
       .def_ro("reference_top5", &Comparison::reference_top5)
       .def_ro("other_top1", &Comparison::other_top1)
       .def_ro("other_top5", &Comparison::other_top5);
-  module.def("judged_by", judged_by, nb::arg("verdict"), nb::arg("measure"), nb::arg("before"),
-             nb::arg("after"));
+  module.def(
+      "judged_by",
+      [](const std::optional<Verdict>& guessed, const std::string& measure, double before, double after,
+         const Model& other) {
+        return take(judged_by(guessed.value_or(Verdict()), measure, before, after, other));
+      },
+      nb::arg("verdict").none(), nb::arg("measure"), nb::arg("before"), nb::arg("after"), nb::arg("other"));
   module.def("compare", compared, nb::arg("reference"), nb::arg("other"), nb::arg("source"),
              nb::arg("progress").none(), nb::arg("threads"), nb::arg("max_memory"), nb::arg("layers"),
              nb::arg("labels"));

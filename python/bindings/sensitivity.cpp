@@ -34,12 +34,15 @@ Sensitivity measured(const Model& model, const Recipe& recipe, const Source& sou
   options.max_memory = max_memory;
   options.max_kept = max_kept;
   options.allow_nan = allow_nan;
+  options.progress = work.progress_of_total();
+  options.stop = work.stop();
   return work.run<Sensitivity>([&] { return sensitivity(model, recipe, *samples, options); });
 }
 
 Sweep swept(const Model& model, const std::vector<std::pair<std::string, Recipe>>& recipes,
             const Source& source, const std::string& target, const std::string& emit, int threads,
-            std::int64_t max_memory, bool speed, bool allow_nan, std::vector<std::int64_t> labels) {
+            std::int64_t max_memory, bool speed, bool allow_nan, std::vector<std::int64_t> labels,
+            const std::string& metric_name, nb::object metric) {
   Work work(source, nb::none());
   auto samples = opened(work, model);
   std::vector<SweepRecipe> named;
@@ -53,6 +56,10 @@ Sweep swept(const Model& model, const std::vector<std::pair<std::string, Recipe>
   options.speed = speed;
   options.labels = std::move(labels);
   options.spare_labels = source.options.limit > 0;
+  if (!metric.is_none())
+    options.metric = Metric{metric_name, [&](const Model& one) {
+                              return work.ask([&] { return nb::cast<double>(metric(one)); });
+                            }};
   const OpenSamples open = [&]() -> Result<Samples> {
     if (auto first = samples->rewind(); !first.ok())
       return Error{Code::invalid_argument,
@@ -114,6 +121,7 @@ void add_sensitivity(nb::module_& module) {
       .def_ro("speed", &SweepRow::speed,
               "Time of the float model divided by that of this one; 0: not measured.")
       .def_ro("milliseconds", &SweepRow::milliseconds)
+      .def_ro("metric", &SweepRow::metric, "The value of the caller's own measure; None without one.")
       .def("__repr__", [](const SweepRow& one) {
         return shown(one.recipe + ": " +
                      (one.failed.empty() ? to_string(one.comparison.verdict.level) : one.failed));
@@ -121,6 +129,7 @@ void add_sensitivity(nb::module_& module) {
   nb::class_<Sweep>(module, "SweepFacts")
       .def_ro("bytes", &Sweep::bytes)
       .def_ro("milliseconds", &Sweep::milliseconds)
+      .def_ro("metric", &Sweep::metric)
       .def_ro("rows", &Sweep::rows)
       .def("json", [](const Sweep& one) { return to_json(one); });
   module.def("sensitivity", measured, nb::arg("model"), nb::arg("recipe"), nb::arg("source"),
@@ -128,7 +137,7 @@ void add_sensitivity(nb::module_& module) {
              nb::arg("threads"), nb::arg("max_memory"), nb::arg("max_kept"), nb::arg("allow_nan"));
   module.def("sweep", swept, nb::arg("model"), nb::arg("recipes"), nb::arg("source"), nb::arg("target"),
              nb::arg("emit"), nb::arg("threads"), nb::arg("max_memory"), nb::arg("speed"),
-             nb::arg("allow_nan"), nb::arg("labels"));
+             nb::arg("allow_nan"), nb::arg("labels"), nb::arg("metric_name"), nb::arg("metric").none());
 }
 
 }  // namespace anybit::python

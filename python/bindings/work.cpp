@@ -23,7 +23,7 @@ Work::Work(Source source, nb::object progress) : source_(std::move(source)), pro
 Samples Work::told(Samples samples) {
   const auto count = samples.count();
   if (count && !progress_.is_none()) progress_.attr("total") = *count;
-  return take(samples.until([this] { return stopped_.load(); }));
+  return take(samples.until(stop()));
 }
 
 std::optional<Samples> Work::samples(std::vector<Port> inputs) {
@@ -43,6 +43,28 @@ std::optional<Samples> Work::samples(std::vector<Port> inputs) {
 
 std::function<void(std::int64_t)> Work::progress() {
   return [this](std::int64_t done) { done_ = done; };
+}
+
+std::function<void(std::int64_t, std::int64_t)> Work::progress_of_total() {
+  return [this](std::int64_t done, std::int64_t total) {
+    total_ = total;
+    done_ = done;
+  };
+}
+
+std::function<bool()> Work::stop() {
+  return [this] { return stopped_.load(); };
+}
+
+Result<double> Work::ask(const std::function<double()>& question) {
+  std::unique_lock lock(mutex_);
+  if (stopped_) return cancelled();
+  number_.reset();
+  question_ = &question;
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return question_ == nullptr; });
+  if (!number_) return cancelled();
+  return *number_;
 }
 
 // On any thread, without the GIL.
@@ -68,11 +90,12 @@ void Work::drive(const std::function<void()>& work) {
     bool asked = false;
     released([&] {
       std::unique_lock lock(mutex_);
-      changed_.wait_for(lock, kListen, [&] { return asked_ || ended_; });
+      changed_.wait_for(lock, kListen, [&] { return asked_ || question_ || ended_; });
       asked = asked_;
       ended = ended_;
     });
     attend(asked);
+    answer_question();
   }
   released([&] { worker.join(); });
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
@@ -83,8 +106,11 @@ void Work::attend(bool asked) {
   std::optional<Sample> sample;
   try {
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    const std::int64_t done = done_;
-    if (!failure_ && !progress_.is_none() && done != shown_) progress_(shown_ = done);
+    const std::int64_t done = done_, total = total_;
+    if (!failure_ && !progress_.is_none() && done != shown_) {
+      if (total > 0) progress_.attr("total") = total;
+      progress_(shown_ = done);
+    }
     if (asked && !failure_) {
       const nb::object made = source_.from();
       if (!made.is_none()) sample = to_values(nb::cast<nb::dict>(made));
@@ -100,6 +126,26 @@ void Work::attend(bool asked) {
     answer_.emplace(cancelled());
   else
     answer_.emplace(std::move(sample));
+  changed_.notify_all();
+}
+
+void Work::answer_question() {
+  const std::function<double()>* question = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    question = question_;
+  }
+  if (!question) return;
+  std::optional<double> number;
+  try {
+    if (!failure_) number = (*question)();
+  } catch (...) {
+    failure_ = std::current_exception();
+    stopped_ = true;
+  }
+  const std::lock_guard lock(mutex_);
+  number_ = number;
+  question_ = nullptr;
   changed_.notify_all();
 }
 

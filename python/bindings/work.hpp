@@ -31,6 +31,12 @@ class Work {
   // Samples for these inputs, for use inside run() only; empty if the source is None.
   std::optional<Samples> samples(std::vector<Port> inputs);
   std::function<void(std::int64_t)> progress();
+  // The same for steps other than samples, of which the work knows the number.
+  std::function<void(std::int64_t, std::int64_t)> progress_of_total();
+  // Whether the work shall stop: for work that reads no samples.
+  std::function<bool()> stop();
+  // For use inside run(): calls `question` on the calling thread, which holds the GIL.
+  Result<double> ask(const std::function<double()>& question);
 
   // Rethrows exceptions of the work, the source or a signal handler.
   template <class T>
@@ -44,6 +50,7 @@ class Work {
   Samples told(Samples samples);
   void drive(const std::function<void()>& work);
   void attend(bool asked);
+  void answer_question();
   Result<std::optional<Sample>> next();
 
   Source source_;
@@ -51,12 +58,14 @@ class Work {
   std::int64_t shown_ = 0;
   std::exception_ptr failure_;
 
-  std::atomic<std::int64_t> done_ = 0;
+  std::atomic<std::int64_t> done_ = 0, total_ = 0;  // 0: not known
   std::atomic<bool> stopped_ = false;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool asked_ = false, ended_ = false;
   std::optional<Result<std::optional<Sample>>> answer_;
+  const std::function<double()>* question_ = nullptr;
+  std::optional<double> number_;
 };
 
 }  // namespace anybit::python

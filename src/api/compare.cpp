@@ -9,6 +9,7 @@
 #include "api/executor_options.hpp"
 #include "api/model_access.hpp"
 #include "api/reference_outputs.hpp"
+#include "api/states.hpp"
 #include "api/value.hpp"
 #include "api/verdict.hpp"
 #include "api/worst_samples.hpp"
@@ -231,6 +232,7 @@ class Run {
         second_model_(other),
         reference_(borrowed(reference)),
         other_(borrowed(other)),
+        states_(*reference_->graph),
         scores_(options.labels, result_) {}
 
   Result<Comparison> on(Samples& samples) {
@@ -312,6 +314,7 @@ class Run {
     for (auto& kept : keeper_.kept) kept.clear();
     comparer_.shown.assign(layers_.size(), 0);
     const std::vector<Datum> ours = TRY(reference_outputs(inputs));
+    states_.see(inputs, ours);
     auto theirs = run(*second_, inputs, comparer_);
     if (!theirs.ok()) {
       if (failed_++ == 0) failure_ = fmt::format("sample {}: {}", result_.samples, theirs.error().text());
@@ -368,7 +371,7 @@ class Run {
       std::ranges::move(parts_[i].parts(name), std::back_inserter(found_));
     }
     result_.worst_samples = worst_.take();
-    const std::set<std::string> states = state_outputs(*reference_->graph);
+    const std::set<std::string> states = states_.outputs();
     for (OutputPart& part : found_) {
       if (states.contains(part.output)) part.kind = "state";
     }
@@ -421,6 +424,7 @@ class Run {
   const Model& second_model_;
   std::shared_ptr<const graph::Model> reference_, other_;
   Comparison result_;
+  States states_;
   Scores scores_;
   std::vector<Layer> layers_;
   std::unique_ptr<runtime::Executor> first_, second_;

@@ -110,7 +110,7 @@ class Measurement {
     const auto begin = std::chrono::steady_clock::now();
     settings_.known = &statistics_;
     trials_ = std::make_unique<Trials>(prepared.model, settings_, chosen_.take(),
-                                       static_cast<std::size_t>(options_.samples));
+                                       static_cast<std::size_t>(options_.samples), options_.stop);
     if (trials_->samples() == 0)
       return invalid_argument("there are no samples", "--calib PATH with at least one");
     find_layers(prepared);

@@ -41,6 +41,7 @@ class Sweeper {
   Result<Sweep> run(const std::vector<SweepRecipe>& recipes) {
     result_.bytes = ModelAccess::bytes_of(model_);
     if (options_.speed) TRY(start_timing());
+    if (options_.metric) result_.metric = TRY(options_.metric->of(model_));
     for (const SweepRecipe& one : recipes) {
       if (options_.progress) options_.progress(std::ssize(result_.rows));
       SweepRow row;
@@ -88,7 +89,17 @@ class Sweeper {
     row.comparison = TRY(compare(model_, quantized, samples, compare_options));
     const std::vector<PartVerdict>& parts = row.comparison.verdict.parts;
     if (!parts.empty()) row.sqnr = parts[0].part.sqnr;
+    if (options_.metric) TRY(judge(quantized, row));
     if (options_.speed) TRY(time(quantized, row));
+    return {};
+  }
+
+  // By the caller's measure.
+  Result<void> judge(const Model& quantized, SweepRow& row) {
+    row.metric = TRY(options_.metric->of(quantized));
+    Verdict& verdict = row.comparison.verdict;
+    verdict =
+        TRY(judged_by(std::move(verdict), options_.metric->name, *result_.metric, *row.metric, quantized));
     return {};
   }
 
@@ -181,6 +192,7 @@ std::string to_json(const Sweep& sweep) {
     add_json_aliases(row);
     if (comparison.labelled > 0)
       row["top1"] = static_cast<double>(comparison.other_top1) / static_cast<double>(comparison.labelled);
+    if (one.metric) row["metric"] = *one.metric;
     if (one.speed > 0) {
       row["milliseconds"] = one.milliseconds;
       row["speed"] = one.speed;

@@ -4,7 +4,6 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "api/verdict.hpp"
 #include "base/error.hpp"
 #include "base/try.hpp"
 #include "evaluate/levels.hpp"
@@ -63,24 +62,33 @@ Effect effect_of(const PartsOfOutputs& parts) {
 }
 
 Trials::Trials(std::shared_ptr<const graph::Model> model, quantizing::Settings settings,
-               std::vector<quantizing::Sample> samples, std::size_t measured)
+               std::vector<quantizing::Sample> samples, std::size_t measured, std::function<bool()> stop)
     : model_(std::move(model)),
       index_(*model_->graph),
+      states_(*model_->graph),
       settings_(std::move(settings)),
       all_samples_(std::move(samples)),
       samples_(all_samples_.begin(),
-               all_samples_.begin() + static_cast<std::ptrdiff_t>(std::min(measured, all_samples_.size()))) {}
+               all_samples_.begin() + static_cast<std::ptrdiff_t>(std::min(measured, all_samples_.size()))),
+      stop_(std::move(stop)) {}
+
+Result<void> Trials::begin_run() {
+  if (stop_ && stop_()) return Error{Code::cancelled, "stopped by the caller", {}, {}};
+  ++runs_;
+  return {};
+}
 
 Result<void> Trials::start(const std::set<std::string>& keep) {
   const auto executor = TRY(runtime::Executor::make(model_, settings_.executor));
   for (std::size_t i = 0; i < samples_.size(); ++i) {
+    TRY(begin_run());
     const ops::RepeatableDraws draws(i);
     std::vector<Datum> outputs = TRY(executor->run(samples_[i]));
     for (Datum& one : outputs) {
       if (one.is_array()) one = TRY(plain_copy(one.array, *memory_));
     }
+    states_.see(samples_[i], outputs);
     expected_.push_back(std::move(outputs));
-    ++runs_;
   }
   // The sizes of the first sample stand for those of all.
   const std::vector<NamedValues> all = std::exchange(samples_, {samples_[0]});
@@ -165,10 +173,10 @@ Result<std::vector<NamedValues>> Trials::values_of(const graph::Model& model,
   const auto executor = TRY(runtime::Executor::make(std::make_shared<const graph::Model>(model), options));
   std::vector<NamedValues> all;
   for (std::size_t i = 0; i < samples_.size(); ++i) {
+    TRY(begin_run());
     const ops::RepeatableDraws draws(i);
     TRY(executor->run(samples_[i], nullptr, &keeper));
     all.push_back(std::exchange(keeper.kept, {}));
-    ++runs_;
   }
   return all;
 }
@@ -202,9 +210,9 @@ Result<PartsOfOutputs> Trials::compared(const graph::Model& model, const std::ve
     for (const auto& [name, value] : inputs[i]) {
       if (executor->input(name).ok()) known.emplace(name, value);
     }
+    TRY(begin_run());
     const ops::RepeatableDraws draws(i);
     const std::vector<Datum> got = TRY(executor->run(known));
-    ++runs_;
     for (std::size_t k = 0; k < outputs.size(); ++k) {
       const Datum& expected = expected_[i][outputs[k]];
       const std::span<const float> a = floats(expected), b = floats(got[k]);
@@ -212,7 +220,7 @@ Result<PartsOfOutputs> Trials::compared(const graph::Model& model, const std::ve
     }
   }
   PartsOfOutputs found(model_->graph->outputs.size());
-  const std::set<std::string> states = state_outputs(*model_->graph);
+  const std::set<std::string> states = states_.outputs();
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     const std::string& name = model_->graph->outputs[outputs[k]].name.str();
     found[outputs[k]] = parts[k].parts(name);

@@ -3,6 +3,7 @@
 // model.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "anybit/sensitivity.hpp"
+#include "api/states.hpp"
 #include "passes/part.hpp"
 #include "quantize/quantize.hpp"
 
@@ -28,7 +30,7 @@ class Trials {
   // `model` is prepared (quantizing::prepare). `settings` has its statistics.
   // The first `measured` samples are for the measurement, all of them for refinements.
   Trials(std::shared_ptr<const graph::Model> model, quantizing::Settings settings,
-         std::vector<quantizing::Sample> samples, std::size_t measured);
+         std::vector<quantizing::Sample> samples, std::size_t measured, std::function<bool()> stop = {});
 
   // Runs the float model. `keep`: values whose sizes are needed later.
   Result<void> start(const std::set<std::string>& keep);
@@ -50,6 +52,8 @@ class Trials {
   std::int64_t samples() const { return std::ssize(samples_); }
 
  private:
+  // Before each run: fails if the caller wants to stop.
+  Result<void> begin_run();
   Result<std::vector<NamedValues>> values_of(const graph::Model& model, const std::set<std::string>& values);
   Result<PartsOfOutputs> part(const quantizing::Recipe& recipe, const passes::Behind& behind,
                               const std::vector<NamedValues>& given);
@@ -61,6 +65,7 @@ class Trials {
 
   std::shared_ptr<const graph::Model> model_;
   graph::Index index_;
+  States states_;
   quantizing::Settings settings_;
   std::vector<NamedValues> all_samples_, samples_;
   std::shared_ptr<ops::Memory> memory_ = ops::Memory::make();
@@ -68,6 +73,7 @@ class Trials {
   std::map<std::string, std::int64_t> bytes_;
   std::vector<NamedValues> of_float_, of_quantized_;  // kept values, by sample
   std::int64_t runs_ = 0;
+  std::function<bool()> stop_;
 };
 
 }  // namespace anybit

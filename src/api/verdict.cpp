@@ -7,6 +7,7 @@
 
 #include "anybit/formats.hpp"
 #include "anybit/inspect.hpp"
+#include "base/guard.hpp"
 #include "base/try.hpp"
 #include "evaluate/levels.hpp"
 
@@ -39,22 +40,6 @@ std::string wider_recipe(const Inspection& inspection) {
   return activations < 16 ? "int16x8" : "";
 }
 
-// Whether an output could be given to an input: the same type and rank, at least one size above 1 that both
-// declare, and no size that differs.
-bool fits(const graph::ValueInfo& input, const graph::ValueInfo& output) {
-  const graph::TensorType* in = input.type ? input.type->tensor() : nullptr;
-  const graph::TensorType* out = output.type ? output.type->tensor() : nullptr;
-  if (!in || !out || !in->shape || !out->shape || in->element != out->element) return false;
-  const auto &a = in->shape->dims, &b = out->shape->dims;
-  bool same = false;
-  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-    if (!a[i].known() || !b[i].known()) continue;
-    if (a[i].size() != b[i].size()) return false;
-    same = same || a[i].size() > 1;
-  }
-  return same && a.size() == b.size();
-}
-
 }  // namespace
 
 std::string to_string(Level level) {
@@ -71,23 +56,14 @@ std::string to_string(Level level) {
   return "unknown";
 }
 
-std::set<std::string> state_outputs(const graph::Graph& graph) {
-  std::set<std::string> states, taken;
-  for (const graph::ValueInfo& output : graph.outputs) {
-    for (const graph::ValueInfo& input : graph.inputs) {
-      if (!fits(input, output)) continue;
-      states.insert(output.name.str());
-      taken.insert(input.name.str());
-    }
-  }
-  const bool some = states.size() < graph.outputs.size() && taken.size() < graph.inputs.size();
-  return some ? states : std::set<std::string>();
-}
-
-Verdict judged_by(Verdict verdict, const std::string& measure, double before, double after) {
-  verdict.level = evaluate::level_of_measure(before, after);
-  verdict.reason = fmt::format("{} {:.4g} -> {:.4g}", measure, before, after);
-  return verdict;
+Result<Verdict> judged_by(Verdict verdict, const std::string& measure, double before, double after,
+                          const Model& other) noexcept {
+  return guarded([&]() -> Result<Verdict> {
+    verdict.level = evaluate::level_of_measure(before, after);
+    verdict.reason = fmt::format("{} {:.4g} -> {:.4g}", measure, before, after);
+    verdict.recipe = verdict.level > Level::ok ? wider_recipe(TRY(inspect(other))) : "";
+    return std::move(verdict);
+  });
 }
 
 Result<Verdict> verdict_of(const Comparison& comparison, const std::vector<OutputPart>& parts,

@@ -76,3 +76,26 @@ def test_a_state_does_not_decide(tool, tmp_path):
     assert {(part["output"], part["level"]) for part in verdict["parts"]} == {("y", "ok"), ("next", "unknown")}
     lost = [part for part in verdict["parts"] if part["output"] == "next"]
     assert all(part["kind"] == "state" and part["sqnr_db"] < 0 for part in lost)
+
+
+# An output without declared sizes is a state by the runs: its input gives it its name, or is zero before the first step.
+@pytest.mark.parametrize("dims", [None, ["a", "b"]], ids=["no shape", "no sizes"])
+@pytest.mark.parametrize("output, zeros, extra, state", [
+    ("hN", False, True, True), ("later", True, True, True), ("later", False, True, False), ("hN", True, False, False)],
+    ids=["named after its input", "starts from zeros", "neither", "the only output"])
+def test_a_state_without_a_declared_shape_does_not_decide_either(tool, tmp_path, output, zeros, extra, state, dims):
+    random = np.random.default_rng(SEED)
+    for name, scale in (("a", 1), ("b", -1)):
+        weights = {"v": np.eye(8, 3, dtype=np.float32), "w": scale * np.ones((8, 4), np.float32)}
+        nodes = [helper.make_node("MatMul", ["x", "w"], ["moved"]), helper.make_node("Add", ["moved", "h"], [output]),
+                 *([helper.make_node("MatMul", ["x", "v"], ["y"])] if extra else [])]
+        ports = {"x": [1, 8], "h": ["n", 4], "y": [1, 3], output: dims}
+        infos = {port: helper.make_tensor_value_info(port, TensorProto.FLOAT, sizes) for port, sizes in ports.items()}
+        graph = helper.make_graph(nodes, "state", [infos["x"], infos["h"]], [*([infos["y"]] if extra else []), infos[output]],
+                                  [numpy_helper.from_array(value, key) for key, value in weights.items() if extra or key != "v"])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / f"{name}.onnx")
+    states = np.zeros((3, 1, 4)) if zeros else random.normal(size=(3, 1, 4))
+    np.savez(tmp_path / "s.npz", x=random.normal(size=(3, 1, 8)).astype(np.float32), h=states.astype(np.float32))
+    verdict = json.loads(run(tool, tmp_path, "compare", "a.onnx", "b.onnx", "--data", "s.npz", "--json"))["verdict"]
+    assert verdict["level"] == ("ok" if state else "broken"), verdict
+    assert {part["kind"] for part in verdict["parts"] if part["output"] == output} == {"state" if state else "values"}

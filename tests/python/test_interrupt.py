@@ -23,10 +23,10 @@ def forever():
         yield image
 
 def told(done, total):
-    if done >= 20 and not told.once:
+    if done >= told.enough and not told.once:
         told.once = True
         print("under way", flush=True)
-told.once = False
+told.once, told.enough = False, 20
 
 source = forever() if sys.argv[1] == "iterator" else sys.argv[1]
 try:
@@ -34,6 +34,9 @@ try:
         anybit.quantize({digits!r}, "int8", source, progress=told).save("q.onnx")
     elif sys.argv[2] == "calibrate":
         anybit.calibrate({digits!r}, source, progress=told).save("ranges.json")
+    elif sys.argv[2] == "sensitivity":
+        told.enough = 1  # layer
+        anybit.sensitivity({digits!r}, "w4", source, measure=4000, samples=4000, progress=told)
     else:
         anybit.compare({digits!r}, {digits!r}, source, progress=told)
 except KeyboardInterrupt:
@@ -50,7 +53,7 @@ def endless(tmp_path_factory):
 
 
 @pytest.mark.parametrize("source", ["iterator", "file"])
-@pytest.mark.parametrize("job", ["quantize", "calibrate", "compare"])
+@pytest.mark.parametrize("job", ["quantize", "calibrate", "compare", "sensitivity"])
 def test_ctrl_c_stops_the_work(source, job, endless, digits, build, tmp_path):
     given = "iterator" if source == "iterator" else str(endless)
     program = subprocess.Popen([sys.executable, "-c", PROGRAM.replace("{digits!r}", repr(digits)), given, job],

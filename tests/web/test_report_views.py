@@ -80,6 +80,22 @@ def test_the_choice_of_an_output_reduces_the_layers_to_those_that_lead_to_it(bro
     assert set(parts) == {"right/c.out"}
 
 
+def test_a_state_is_named_and_not_judged(browse, run, tmp_path):
+    part = {"output": "left/relu.out", "kind": "values", "level": "ok", "reason": "left/relu.out: 40.0 dB", "count": 16, "sqnr_db": 40.0, "cosine": 1.0}
+    state = {**part, "output": "right/c.out", "kind": "state", "level": "unknown", "reason": "right/c.out (state): -3.0 dB", "sqnr_db": -3.0}
+    verdict = {"level": "ok", "reason": "all outputs are close, the least left/relu.out: 40.0 dB"}
+    one = with_data(run["int8"], tmp_path / "one.html", verdict={**verdict, "parts": [part, state]})
+    banner, options, _, table = browse(one, {"do": "rows", "selector": ".good-still"}, {"do": "rows", "selector": "#output option"},
+                                       {"do": "tab", "name": "outputs"}, {"do": "rows", "selector": ".parts tbody tr"})
+    assert "1 state is not judged" in banner[0] and "are not ok" not in banner[0]
+    assert options == ["all 2", "left/relu.out", "right/c.out (state, not judged)"]
+    assert [row.split("\t")[2:5] for row in table] == [["values", "ok", "40.0 dB"], ["state", "not judged", "−3.0 dB"]]
+    halves = [{**part, "channels": [i, i], "axis": 1, "reason": f"half {i}"} for i in (0, 1)]
+    two = with_data(run["int8"], tmp_path / "two.html", verdict={**verdict, "parts": [*halves, state, {**state, "channels": [0, 3]}, {**state, "output": "cell"}]})
+    banner, = browse(two, {"do": "rows", "selector": ".good-still"})
+    assert "all 2 parts of the outputs are ok" in banner[0] and "2 states are not judged" in banner[0]
+
+
 def test_measured_sensitivity_names_the_layers_to_blame(browse, run, tmp_path):
     page = with_data(run["int8x4"], tmp_path / "s.html", sensitivity=[
         {"node": "right/c", "alone_quantized_sqnr_db": 12.5, "alone_float_sqnr_db": 31.0, "harm": 1.78},
@@ -125,25 +141,94 @@ def test_page_notebook_and_terminal_colour_errors_by_one_scale():
         assert min(apart, 1 - apart) < 0.09, (ours, color)
 
 
+def on_terminal(*words):
+    """What a command prints on a terminal with colours."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(words, stdout=theirs, stderr=subprocess.DEVNULL, env={**os.environ, "TERM": "xterm-256color", "NO_COLOR": ""}) as program:
+        os.close(theirs)
+        text = b""
+        try:
+            while part := os.read(ours, 65536):
+                text += part
+        except OSError:  # Linux: the other end is closed
+            pass
+        os.close(ours)
+        assert program.wait(60) == 0
+    return text.decode()
+
+
 def test_the_terminal_prints_sqnr_in_those_colours(tool, run):
     folder = run["int8"].parent
-    ours, theirs = pty.openpty()
-    done = subprocess.run([tool("anybit"), "compare", folder / "two.onnx", folder / "int8x4.onnx", "--data", folder / "x.npy"], stdout=theirs,
-                          stderr=subprocess.PIPE, timeout=60, env={**os.environ, "TERM": "xterm-256color", "NO_COLOR": ""})
-    os.close(theirs)
-    text = b""
-    try:
-        while part := os.read(ours, 65536):
-            text += part
-    except OSError:  # Linux: the other end is closed
-        pass
-    os.close(ours)
-    assert done.returncode == 0, done.stderr
+    text = on_terminal(tool("anybit"), "compare", folder / "two.onnx", folder / "int8x4.onnx", "--data", folder / "x.npy")
     scale = [(int(below), int(color)) for below, color in re.findall(r"\{(\d+), (\d+)\}", (ROOT / "cli/error_scale.hpp").read_text())]
-    found = re.findall(r"\x1b\[38;5;(\d+)m *(-?[\d.]+)", text.decode())
+    found = re.findall(r"\x1b\[38;5;(\d+)m *(-?[\d.]+)", text)
     assert len(found) >= 3
     for color, sqnr in found:
         assert int(color) == next((one for below, one in scale if float(sqnr) < below), 32), (color, sqnr)
+
+
+SPECS = ["int8 asym, int8 sym channel", "int16 sym, int8 sym", "int8 asym, int4 sym block 32", "uint4 asym", "float16", "bfloat16, bfloat16",
+         "mxfp6_e3m2", "mxfp4, mxfp8", "float8e4m3fn, float8e4m3fn", "ternary", "binary, int8", "fixed8_4, uint", "float32", "int8, float32", "log2"]
+
+
+def page_families(cases):
+    """By the page's own code: the style sheet's name for each pair of specs and whether data stay in float."""
+    program = """
+        import { transformSync } from "esbuild";
+        import { readFileSync } from "node:fs";
+        const { code } = transformSync(readFileSync("src/formats.ts", "utf8"), { loader: "ts" });
+        const { formatColor } = await import(`data:text/javascript,${encodeURIComponent(code)}`);
+        const words = (specs) => specs.split(",").map((one) => one.trim().split(" ")[0] ?? "");
+        console.log(JSON.stringify(JSON.parse(readFileSync(0, "utf8")).map(([specs, only]) => formatColor(words(specs), only))));"""
+    done = subprocess.run(["node", "--input-type=module", "-e", program], cwd=ROOT / "web", input=json.dumps(cases), capture_output=True, text=True,
+                          check=True, timeout=60)
+    return [one.removeprefix("--format-").replace("--plain", "") for one in json.loads(done.stdout)]
+
+
+def terminal_colors():
+    header = (ROOT / "cli/format_colors.hpp").read_text()
+    return {family: int(color) for family, color in re.findall(r'\{"(\w+)", (\d+)\}', header)}
+
+
+def test_page_notebook_and_terminal_have_one_colour_per_family_of_formats():
+    from anybit._format_colors import FORMAT_COLORS
+    style = (ROOT / "web/src/style.css").read_text()
+    page = dict(re.findall(r"--format-(\w+): (#\w{6});", style[:style.index("[data-theme")]))
+    assert page == FORMAT_COLORS and page.keys() == terminal_colors().keys() and len(set(terminal_colors().values())) == len(page)
+    for family, color in terminal_colors().items():
+        apart = abs(hue_of(tuple(int(page[family][i:i + 2], 16) for i in (1, 3, 5))) - hue_of(rgb_of(color)))
+        assert min(apart, 1 - apart) < 0.05, (family, color)
+
+
+def test_the_notebook_and_the_terminal_find_the_families_of_the_page(tool):
+    import anybit
+    from anybit._format_colors import FORMAT_COLORS, format_color
+    cases = [(specs, only) for specs in [*SPECS, *anybit.formats] for only in (False, True)]
+    families = page_families(cases)
+    assert set(families) == {"", *FORMAT_COLORS}
+    assert [format_color(*one) for one in cases] == [FORMAT_COLORS.get(family, "") for family in families]
+    listed = re.findall(r"\n  (?:\x1b\[38;5;(\d+)m)?(\w+) *(?:\x1b\[0m)? +[\d.]+  ", on_terminal(tool("anybit"), "formats").replace("\r", ""))
+    assert len(listed) > 20
+    by_name = {specs: family for (specs, only), family in zip(cases, families) if not only}
+    for color, name in listed:
+        assert int(color or 0) == terminal_colors().get(by_name[name], 0), (name, color, by_name[name])
+
+
+def test_reports_of_nodes_have_those_colours(tool, run):
+    import anybit
+    from anybit._format_colors import format_color
+    folder = run["int8"].parent
+    for recipe in ("w4", "int16x8"):
+        report = anybit.quantize(folder / "two.onnx", recipe, folder / "x.npy").report
+        cases = sorted({(one.what, one.outcome == "weights only") for one in report.nodes if one.what})
+        text = on_terminal(tool("anybit"), "quantize", folder / "two.onnx", "-o", folder / "t.onnx", "--recipe", recipe, "--calib", folder / "x.npy", "-v")
+        for (what, only), family in zip(cases, page_families(cases), strict=True):
+            assert f"\x1b[38;5;{terminal_colors()[family]}m{what}" in text, (what, family)
+            assert f'color:{format_color(what, only)}">{what}' in report._repr_html_(), what
+    colors = re.findall(r"\x1b\[38;5;(\d+)m(u?int\d+)", on_terminal(tool("anybit"), "inspect", folder / "int16x8.onnx"))
+    names = [name for _, name in colors]
+    assert {"int8", "uint16"} <= {*names} or {"int8", "int16"} <= {*names}
+    assert [int(color) for color, _ in colors] == [terminal_colors()[family] for family in page_families([(name, False) for name in names])]
 
 
 def rgb_of(color):

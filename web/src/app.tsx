@@ -4,6 +4,7 @@ import { parseFile, type Report } from "./data";
 import { GraphView } from "./graph_view";
 import { GroupPanel } from "./group_panel";
 import { isQuantized } from "./harm";
+import { outputLabel } from "./judged";
 import { Layers } from "./layers";
 import { Left } from "./left";
 import { NodePanel } from "./node_panel";
@@ -26,6 +27,7 @@ import { treeOf } from "./tree";
 export function App({ report }: { report: Report }) {
   const [theme, toggle] = useTheme();
   const tabs = tabsOf(report);
+  const outputs = report.data.comparison ? (report.data.outputs ?? []) : [];
   const [tab, setTab] = useState<Tab>(tabs[0]!);
   const [selected, setSelected] = useState<Selection>();
   const [opened, setOpened] = useState<Set<string>>();
@@ -161,7 +163,7 @@ export function App({ report }: { report: Report }) {
         tabs={tabs}
         tab={tab}
         counts={counts}
-        outputs={report.data.comparison ? (report.data.outputs ?? []) : []}
+        outputs={outputs.map((name) => ({ name, label: outputLabel(report, name) }))}
         output={output}
         onTab={setTab}
         onOutput={setOutput}

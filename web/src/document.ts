@@ -126,7 +126,7 @@ export type Level = "ok" | "degraded" | "broken" | "unknown";
 
 export interface PartVerdict {
   output: string;
-  kind: "classes" | "probabilities" | "values";
+  kind: "classes" | "probabilities" | "values" | "state";
   level: Level;
   reason: string;
   count: number;

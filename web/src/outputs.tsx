@@ -1,9 +1,15 @@
 // The parts of the outputs with their metrics, and the samples on which the models differ most.
 import { EXACT, NOTHING_LEFT, type PartVerdict, type Report } from "./data";
 import { count, DASH, decibels, percent, real } from "./format";
+import { isJudged, STATE_HINT } from "./judged";
 import { Thumbnail } from "./thumbnail";
 
-const KINDS: Record<PartVerdict["kind"], string> = { classes: "classes", probabilities: "scores", values: "values" };
+const KINDS: Record<PartVerdict["kind"], string> = {
+  classes: "classes",
+  probabilities: "scores",
+  values: "values",
+  state: "state",
+};
 
 export function Outputs({ report, output }: { report: Report; output: string | undefined }) {
   const parts = (report.data.verdict?.parts ?? []).filter((one) => !output || one.output === output);
@@ -86,9 +92,9 @@ function Parts({ parts }: { parts: PartVerdict[] }) {
             <tr key={one.reason}>
               <th>{one.output}</th>
               <td>{one.channels ? `${one.channels[0]}–${one.channels[1]}` : "all"}</td>
-              <td>{KINDS[one.kind]}</td>
+              <td title={isJudged(one) ? undefined : STATE_HINT}>{KINDS[one.kind]}</td>
               <td>
-                <b class={`level-${one.level}`}>{one.level}</b>
+                {isJudged(one) ? <b class={`level-${one.level}`}>{one.level}</b> : <span class="dim">not judged</span>}
               </td>
               <td>{decibels(one.sqnr_db ?? NOTHING_LEFT)}</td>
               <td>{one.cosine === null ? DASH : one.cosine.toFixed(5)}</td>

@@ -4,6 +4,7 @@ import { Copy } from "./copy";
 import type { Level, Report } from "./data";
 import { signedText } from "./format";
 import { harmText, harmsOf, type Harm } from "./harm";
+import { isJudged, STATE_HINT } from "./judged";
 import type { Selection } from "./selection";
 
 interface Props {
@@ -24,8 +25,10 @@ export function Summary({ report, onSelect, onExclude, onOutputs }: Props) {
   );
   const { verdict } = report.data;
   if (!verdict) return null;
-  const parts = verdict.parts.length;
-  const bad = verdict.parts.filter((one) => one.level !== "ok").length;
+  const judged = verdict.parts.filter(isJudged);
+  const parts = judged.length;
+  const states = new Set(verdict.parts.filter((one) => !isJudged(one)).map((one) => one.output)).size;
+  const bad = judged.filter((one) => one.level !== "ok").length;
   return (
     <section class={`verdict ${verdict.level}`} aria-label="Verdict">
       <div class="answer good-still">
@@ -38,6 +41,11 @@ export function Summary({ report, onSelect, onExclude, onOutputs }: Props) {
           <button class="link" onClick={onOutputs}>
             {bad > 0 ? `${bad} of ${parts}` : `all ${parts}`} parts of the outputs {bad > 0 ? "are not ok" : "are ok"}
           </button>
+        )}
+        {states > 0 && (
+          <p class="dim states" title={STATE_HINT}>
+            {states === 1 ? "1 state is" : `${states} states are`} not judged
+          </p>
         )}
       </div>
       {blamed.length > 0 && (

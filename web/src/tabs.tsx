@@ -22,7 +22,7 @@ interface Props {
   tabs: Tab[];
   tab: Tab;
   counts: Partial<Record<Tab, number>>;
-  outputs: string[];
+  outputs: { name: string; label: string }[];
   output: string | undefined;
   onTab: (tab: Tab) => void;
   onOutput: (output: string | undefined) => void;
@@ -64,9 +64,9 @@ export function Tabs({ tabs, tab, counts, outputs, output, onTab, onOutput }: Pr
             onChange={(event) => onOutput(event.currentTarget.value || undefined)}
           >
             <option value="">all {outputs.length}</option>
-            {outputs.map((one) => (
-              <option key={one} value={one}>
-                {one}
+            {outputs.map(({ name, label }) => (
+              <option key={name} value={name}>
+                {label}
               </option>
             ))}
           </select>
