@@ -12,6 +12,7 @@ import { Outputs } from "./outputs";
 import { leadingTo } from "./leading";
 import type { Rule } from "./recipe";
 import { RecipeView } from "./recipe_view";
+import { Remarks } from "./remarks";
 import { Runs } from "./runs";
 import { Search } from "./search";
 import type { Selection } from "./selection";
@@ -159,6 +160,7 @@ export function App({ report }: { report: Report }) {
         onOutputs={() => setTab("outputs")}
       />
       <Tiles report={report} />
+      <Remarks report={report} />
       <Tabs
         tabs={tabs}
         tab={tab}

@@ -1,4 +1,4 @@
-// The head of the page: which model and run it is about, remarks, search and theme.
+// The head of the page: which model and run it is about, search and theme.
 import type { ComponentChildren } from "preact";
 import type { Report } from "./data";
 import type { Theme } from "./theme";
@@ -13,37 +13,22 @@ interface Props {
 export function Top({ report, theme, onTheme, children }: Props) {
   const { data } = report;
   const after = data.after?.file.split(/[\\/]/).pop();
-  const remarks = data.remarks ?? [];
   const next = theme === "dark" ? "Light" : "Dark";
   return (
-    <>
-      <header class="top">
-        <div class="title">
-          <h1 title={data.before?.file}>{report.title()}</h1>
-          <p class="dim">
-            {data.command}
-            {data.recipe && ` · ${data.recipe}`}
-            {after && ` · ${after}`}
-            {data.samples ? ` · ${data.samples.toLocaleString("en")} ${data.samples === 1 ? "sample" : "samples"}` : ""}
-          </p>
-        </div>
-        {children}
-        <button class="button" onClick={onTheme} aria-label={next} title={next}>
-          {theme === "dark" ? "☀" : "☾"}
-        </button>
-      </header>
-      {remarks.length > 0 && (
-        <details class="remarks">
-          <summary>
-            {remarks.length} {remarks.length === 1 ? "remark" : "remarks"}
-          </summary>
-          <ul>
-            {remarks.map((remark) => (
-              <li key={remark}>{remark}</li>
-            ))}
-          </ul>
-        </details>
-      )}
-    </>
+    <header class="top">
+      <div class="title">
+        <h1 title={data.before?.file}>{report.title()}</h1>
+        <p class="dim">
+          {data.command}
+          {data.recipe && ` · ${data.recipe}`}
+          {after && ` · ${after}`}
+          {data.samples ? ` · ${data.samples.toLocaleString("en")} ${data.samples === 1 ? "sample" : "samples"}` : ""}
+        </p>
+      </div>
+      {children}
+      <button class="button" onClick={onTheme} aria-label={next} title={next}>
+        {theme === "dark" ? "☀" : "☾"}
+      </button>
+    </header>
   );
 }
