@@ -36,7 +36,7 @@ try:
         anybit.calibrate({digits!r}, source, progress=told).save("ranges.json")
     elif sys.argv[2] == "sensitivity":
         told.enough = 1  # layer
-        anybit.sensitivity({digits!r}, "w4", source, measure=4000, samples=4000, progress=told)
+        anybit.sensitivity({digits!r}, "w4", source, measure=2000, samples=2000, progress=told)
     else:
         anybit.compare({digits!r}, {digits!r}, source, progress=told)
 except KeyboardInterrupt:
