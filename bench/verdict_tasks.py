@@ -264,7 +264,7 @@ def tasks():
     yield Task("PP-OCR direction", "classifier", "top-1", MODELS / "ch_ppocr_mobile_v2.0_cls_infer.onnx",
                lambda: [one[None] for one in directions(3)[0][:32]], right_direction, "int8", "ternary")
     yield detector("YOLO11n", "models/yolo11n.onnx", 320, lambda rows: yolo(rows, 80), "int16x8", "w2")
-    yield detector("YOLO11n-seg", "yolo11n-seg.onnx", 640, lambda rows: yolo(rows, 80), "int16x8", "int8")
+    yield detector("YOLO11n-seg", "yolo11n-seg.onnx", 640, lambda rows: yolo(rows, 80), "int16x8", "w2")
     yield detector("YOLO11n-pose", "yolo11n-pose.onnx", 640, lambda rows: yolo(rows, 1), "int16x8", "w2")
     yield detector("YOLOv5n-face", "yolov5face-n-0.5-640x640.onnx", 640, yolo_face, "w8", "ternary-weights")
     yield Task("Silero VAD", "speech detector", "frames", vad,

@@ -7,7 +7,6 @@
 #include <functional>
 #include <memory>
 #include <new>
-#include <optional>
 #include <semaphore>
 #include <thread>
 
@@ -18,7 +17,10 @@
 #include "graph/node.hpp"
 #include "graph/quantization.hpp"
 #include "ops/create/random_stream.hpp"
+#include "refine/channel_sums.hpp"
+#include "refine/element_function.hpp"
 #include "refine/shift_bias.hpp"
+#include "refine/shift_estimate.hpp"
 #include "refine/table.hpp"
 
 namespace anybit::quantizing {
@@ -31,124 +33,48 @@ using graph::Node;
 // The channels of a convolution's output are its second axis; those of other linear operators are the last.
 bool is_convolution(const Node& node) { return graph::is(node, "Conv") || graph::is(node, "ConvTranspose"); }
 
-// Sums over all axes but the channels.
-struct Sum {
-  std::vector<double> channels;  // empty: not available
-  std::int64_t places = 0;
+// How to measure the output of a layer.
+struct Layer {
+  bool channels_first;
+  ElementFunction function;  // what its consumers compute; empty if there is none
 };
 
-// The layout of channels in an array: `outer` rows of `inner` elements at stride `place`.
-struct Channels {
-  std::int64_t count = 0, outer = 1, inner = 1;
-  // strides of a channel, of a group of eight channels, and of a position
-  std::int64_t channel = 1, group = 8, place = 1;
-
-  static std::optional<Channels> of(const ops::Array& array, bool first) {
-    if (array.type() != graph::ElementType::float32 || array.rank() < (first ? 2U : 1U)) return std::nullopt;
-    const std::size_t axis = first ? 1 : array.rank() - 1;
-    Channels found{.count = array.dim(axis)};
-    for (std::size_t i = 0; i < axis; ++i) found.outer *= array.dim(i);
-    if (array.count() == 0 || (!first && array.layout() != ops::Layout::plain)) return std::nullopt;
-    found.inner = array.count() / (found.outer * found.count);
-    if (array.layout() == ops::Layout::plain) found.channel = found.inner, found.group = 8 * found.inner;
-    if (array.layout() == ops::Layout::channels_last) found.place = found.count;
-    if (array.layout() == ops::Layout::blocked8) found.group = 8 * found.inner, found.place = 8;
-    return found;
-  }
-
-  // Calls see(first channel, up to eight, elements) for groups of eight channels.
-  template <class T, class See>
-  void each(T* numbers, See see) const {
-    for (std::int64_t n = 0; n < outer; ++n, numbers += count * inner) {
-      for (std::int64_t c = 0; c < count; c += 8)
-        see(c, std::min<std::int64_t>(count - c, 8), numbers + c / 8 * group);
-    }
-  }
-};
-
-Sum sum_of(const ops::Datum& value, bool channels_first) {
-  if (!value.is_array()) return {};
-  const auto at = Channels::of(value.array, channels_first);
-  if (!at) return {};
-  Sum sum{std::vector<double>(static_cast<std::size_t>(at->count)), at->outer * at->inner};
-  at->each(value.array.data<float>(), [&](std::int64_t first, std::int64_t channels, const float* x) {
-    double totals[8] = {};
-    if (at->channel == 1) {  // contiguous channels
-      for (std::int64_t i = 0; i < at->inner; ++i) {
-        for (std::int64_t c = 0; c < channels; ++c) totals[c] += static_cast<double>(x[i * at->place + c]);
-      }
-    } else {
-      for (std::int64_t c = 0; c < channels; ++c) {
-        for (std::int64_t i = 0; i < at->inner; ++i) totals[c] += static_cast<double>(x[c * at->channel + i]);
-      }
-    }
-    for (std::int64_t c = 0; c < channels; ++c)
-      sum.channels[static_cast<std::size_t>(first + c)] += totals[c];
-  });
-  return sum;
-}
-
-// Adds a shift to every channel.
-void pull(ops::Array& array, bool channels_first, std::span<const double> shift) {
-  const auto at = Channels::of(array, channels_first);
-  at->each(array.mutable_data<float>(), [&](std::int64_t first, std::int64_t channels, float* x) {
-    for (std::int64_t i = 0; i < at->inner; ++i) {
-      for (std::int64_t c = 0; c < channels; ++c)
-        x[c * at->channel + i * at->place] += static_cast<float>(shift[static_cast<std::size_t>(first + c)]);
-    }
-  });
-}
-
-// Estimates by how much the means are too low, per channel. The estimate is shrunk by the variance between
-// samples: the full difference if all samples agree, nothing if there is only one sample.
-std::vector<double> difference(std::span<const Sum> right, std::span<const Sum> found) {
-  const auto n = static_cast<double>(right.size());
-  if (right.size() < 2 || right.size() != found.size()) return {};
-  std::vector<double> sum(right[0].channels.size()), squares(sum.size());
-  for (std::size_t s = 0; s < right.size(); ++s) {
-    if (right[s].channels.size() != sum.size() || found[s].channels.size() != sum.size()) return {};
-    if (right[s].places != found[s].places || right[s].places == 0) return {};
-    for (std::size_t i = 0; i < sum.size(); ++i) {
-      const double one = (right[s].channels[i] - found[s].channels[i]) / static_cast<double>(right[s].places);
-      sum[i] += one;
-      squares[i] += one * one;
-    }
-  }
-  for (std::size_t i = 0; i < sum.size(); ++i) {
-    const double mean = sum[i] / n, variance = std::max(squares[i] - n * mean * mean, 0.0) / (n - 1);
-    sum[i] = mean == 0 ? 0 : mean * (mean * mean / (mean * mean + variance / n));
-    if (!std::isfinite(sum[i])) return {};
-  }
-  return sum;
+ChannelSums sums_in(const ops::Datum& value, const Layer& layer) {
+  return sums_of(value, layer.channels_first, static_cast<bool>(layer.function));
 }
 
 // Sums up values sample by sample.
 struct Sums final : runtime::Watcher {
-  const std::vector<bool>& channels_first;
-  std::vector<std::vector<Sum>> sums;  // by value and sample
+  const std::vector<Layer>& layers;
+  std::vector<std::vector<ChannelSums>> sums;  // by layer and sample
 
-  explicit Sums(const std::vector<bool>& first) : channels_first(first), sums(first.size()) {}
+  explicit Sums(const std::vector<Layer>& all) : layers(all), sums(all.size()) {}
 
   Result<void> see(std::size_t watched, const ops::Datum& value) override {
-    sums[watched].push_back(sum_of(value, channels_first[watched]));
+    sums[watched].push_back(sums_in(value, layers[watched]));
     return {};
   }
 };
 
 // Runs all samples in lockstep: every run stops at each watched value until all have reached it, then
-// continues with the shift that `meet` computed from the sums of all. The runs have threads of their own
-// rather than the pool's, since they wait for each other in the middle of a run. At most as many run at a
-// time as there are to be threads.
+// continues with the shift that `meet` computed from what `measure` found in each. The runs have threads of
+// their own rather than the pool's, since they wait for each other in the middle of a run. At most as many
+// run at a time as there are to be threads.
 class SideBySide {
  public:
-  using Meet = std::function<std::vector<double>(std::size_t watched, std::span<const Sum> sums)>;
+  using Measure = std::function<Measured(std::size_t watched, std::size_t sample, const ops::Datum& value)>;
+  using Meet = std::function<std::vector<double>(std::size_t watched, std::span<const Measured> samples)>;
 
-  SideBySide(const runtime::Executor& executor, const std::vector<bool>& channels_first, int threads,
-             Meet meet)
-      : executor_(executor), channels_first_(channels_first), meet_(std::move(meet)), running_(threads) {}
+  SideBySide(const runtime::Executor& executor, const std::vector<Layer>& layers, int threads,
+             Measure measure, Meet meet)
+      : executor_(executor),
+        layers_(layers),
+        measure_(std::move(measure)),
+        meet_(std::move(meet)),
+        running_(threads) {}
 
   Result<void> run(std::span<const Sample> samples) {
-    sums_.resize(samples.size());
+    measured_.resize(samples.size());
     std::vector<Result<void>> results(samples.size());
     std::barrier<Met> all(static_cast<std::ptrdiff_t>(samples.size()), Met{this});
     std::vector<std::thread> threads;
@@ -194,14 +120,13 @@ class SideBySide {
         : all(all_samples), barrier(met), sample(number) {}
 
     Result<void> change(std::size_t watched, ops::Datum& value) override {
-      const bool first = all.channels_first_[watched];
-      all.sums_[sample] = sum_of(value, first);
+      all.measured_[sample] = all.measure_(watched, sample, value);
       all.watched_ = watched;  // equal for all, since nodes run in one order
       all.running_.release();
       barrier.arrive_and_wait();
       all.running_.acquire();
-      if (all.shift_.size() == all.sums_[sample].channels.size() && !all.shift_.empty())
-        pull(value.array, first, all.shift_);
+      if (all.shift_.size() == all.measured_[sample].means.size() && !all.shift_.empty())
+        shift_channels(value.array, all.layers_[watched].channels_first, all.shift_);
       return {};
     }
   };
@@ -210,7 +135,7 @@ class SideBySide {
   void met() {
     if (ended_) return;
     try {
-      shift_ = meet_(watched_, sums_);
+      shift_ = meet_(watched_, measured_);
     } catch (const std::bad_alloc&) {
       shift_.clear();
       no_memory_ = true;
@@ -218,10 +143,11 @@ class SideBySide {
   }
 
   const runtime::Executor& executor_;
-  const std::vector<bool>& channels_first_;
+  const std::vector<Layer>& layers_;
+  const Measure measure_;
   const Meet meet_;
   std::counting_semaphore<> running_;  // limits the number of running threads
-  std::vector<Sum> sums_;              // by sample
+  std::vector<Measured> measured_;     // by sample
   std::atomic<std::size_t> watched_ = 0;
   std::atomic<bool> ended_ = false;
   bool no_memory_ = false;
@@ -257,6 +183,19 @@ bool has_graphs_inside(const Graph& graph) {
   return found;
 }
 
+std::vector<Layer> layers_of(const Model& floating, std::span<const int> nodes,
+                             const runtime::ExecutorOptions& with) {
+  const graph::Index index(*floating.graph);
+  std::vector<Layer> layers;
+  for (const int at : nodes) {
+    const Node& node = floating.graph->nodes[static_cast<std::size_t>(at)];
+    const bool first = is_convolution(node);
+    const std::int64_t row = first ? 0 : channels_of(node, index);
+    layers.push_back({first, ElementFunction::after(floating, index, node.outputs[0], row, with)});
+  }
+  return layers;
+}
+
 // The number of samples that can run at once within the memory limit.
 std::size_t fitting(std::size_t samples, std::int64_t bytes_each, std::int64_t max_memory) {
   constexpr std::int64_t kMost = 1 << 30;
@@ -274,16 +213,13 @@ Result<std::vector<std::vector<double>>> mean_errors(const Model& floating, cons
   std::vector<std::vector<double>> errors(nodes.size());
   if (has_graphs_inside(*floating.graph)) return errors;  // samples could take different branches
   runtime::ExecutorOptions options = with;
-  std::vector<bool> channels_first;
-  for (const int node : nodes) {
-    const Node& linear = floating.graph->nodes[static_cast<std::size_t>(node)];
-    options.watch.push_back(linear.outputs[0]);
-    channels_first.push_back(is_convolution(linear));
-  }
+  const std::vector<Layer> layers = layers_of(floating, nodes, with);
+  for (const int node : nodes)
+    options.watch.push_back(floating.graph->nodes[static_cast<std::size_t>(node)].outputs[0]);
   const auto executor_of = [&](const Model& model) {
     return runtime::Executor::make(std::make_shared<const Model>(model), options);
   };
-  Sums right(channels_first);
+  Sums right(layers);
   {
     const auto executor = TRY(executor_of(floating));
     const std::int64_t weights = executor->memory().used();
@@ -298,10 +234,14 @@ Result<std::vector<std::vector<double>>> mean_errors(const Model& floating, cons
   options.threads = 1;
   const graph::Index index(*quantized.graph);
   const auto executor = TRY(executor_of(quantized));
-  SideBySide all(*executor, channels_first, with.threads, [&](std::size_t i, std::span<const Sum> sums) {
-    return errors[i] = in_steps(difference(right.sums[i], sums),
-                                steps_of_bias(*quantized.graph, index, options.watch[i]));
-  });
+  const auto measure = [&](std::size_t i, std::size_t sample, const ops::Datum& value) {
+    if (right.sums[i].size() <= sample) return Measured();
+    return measured(right.sums[i][sample], sums_in(value, layers[i]), layers[i].function);
+  };
+  const auto meet = [&](std::size_t i, std::span<const Measured> found) {
+    return errors[i] = in_steps(shift_of(found), steps_of_bias(*quantized.graph, index, options.watch[i]));
+  };
+  SideBySide all(*executor, layers, with.threads, measure, meet);
   TRY(all.run(samples));
   return errors;
 }

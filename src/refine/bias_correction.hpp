@@ -1,7 +1,8 @@
 // `refine: bias-correction` (Nagel et al., Data-Free Quantization, ICCV 2019): measures on calibration data
 // by how much quantization shifts the mean of each output channel, and subtracts the shift from the bias
-// (shift_bias.hpp). This costs no bytes. Errors of single values mostly cancel, whereas a shifted mean looks
-// like a signal to later layers.
+// (shift_bias.hpp). If an activation function follows, the mean is weighted by its slopes
+// (shift_estimate.hpp). This costs no bytes. Errors of single values mostly cancel, whereas a shifted mean
+// looks like a signal to later layers.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +15,9 @@
 
 namespace anybit::quantizing {
 
-// Returns by how much the mean of each output channel of a node is too low in `quantized`, after all
-// preceding nodes are corrected. The values are multiples of the bias scale if the bias is quantized. Empty
-// for nodes where it cannot be measured. The result is the same for any number of threads.
+// Returns by how much the (weighted) mean of each output channel of a node is too low in `quantized`, after
+// all preceding nodes are corrected. The values are multiples of the bias scale if the bias is quantized.
+// Empty for nodes where it cannot be measured. The result is the same for any number of threads.
 Result<std::vector<std::vector<double>>> mean_errors(const graph::Model& floating,
                                                      const graph::Model& quantized,
                                                      std::span<const int> nodes,

@@ -25,16 +25,6 @@ bool is_by_channel(const Tensor* tensor, std::size_t channels) {
          tensor->count() == static_cast<std::int64_t>(channels);
 }
 
-// The number of output channels; 0 if the weights do not determine it.
-std::int64_t channels_of(const Node& node, const graph::Index& index) {
-  const Tensor* weights = index.constant(node.inputs[1]);
-  if (!weights || weights->dims.size() < 2) return 0;
-  if (graph::is(node, "Conv")) return weights->dims[0];
-  if (graph::is(node, "ConvTranspose")) return weights->dims[1] * graph::integer(node, "group", 1);
-  const bool transposed = graph::is(node, "Gemm") && graph::integer(node, "transB", 0) != 0;
-  return transposed ? weights->dims[0] : weights->dims.back();
-}
-
 // The location of a node's bias: an input of its own, or of a following Add.
 struct BiasPlace {
   int node;
@@ -60,6 +50,15 @@ std::optional<BiasPlace> bias_of(const Graph& graph, const graph::Index& index, 
 }
 
 }  // namespace
+
+std::int64_t channels_of(const Node& node, const graph::Index& index) {
+  const Tensor* weights = index.constant(node.inputs[1]);
+  if (!weights || weights->dims.size() < 2) return 0;
+  if (graph::is(node, "Conv")) return weights->dims[0];
+  if (graph::is(node, "ConvTranspose")) return weights->dims[1] * graph::integer(node, "group", 1);
+  const bool transposed = graph::is(node, "Gemm") && graph::integer(node, "transB", 0) != 0;
+  return transposed ? weights->dims[0] : weights->dims.back();
+}
 
 bool may_have_bias(const Node& node) {
   if (!graph::canonical_domain(node.domain.str()).empty()) return false;

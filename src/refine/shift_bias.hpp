@@ -2,12 +2,17 @@
 // changes them.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
+#include "graph/index.hpp"
 #include "graph/model.hpp"
 
 namespace anybit::quantizing {
+
+// The number of output channels; 0 if the weights do not determine it.
+std::int64_t channels_of(const graph::Node& node, const graph::Index& index);
 
 // Depends on the operator only.
 bool may_have_bias(const graph::Node& node);

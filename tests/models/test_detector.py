@@ -1,4 +1,4 @@
-"""The story of a detector, on YOLO11n-seg and photos: int8 loses every detection, the tools say so, and what they suggest mends it."""
+"""The story of a detector, on YOLO11n-seg and photos: int8 loses some detections, the tools say so, and what they suggest mends it."""
 import json
 import os
 import pathlib
@@ -37,10 +37,10 @@ def verdict(folder):
     return run(folder, "quantize", "model.onnx", "-o", "q.onnx", "--calib", "calib", "--json")["verdict"]
 
 
-def test_the_verdict_is_broken_because_of_the_scores(verdict):
+def test_the_verdict_names_the_scores_and_most_detections_are_kept(verdict):
     worst = verdict["parts"][0]
-    assert verdict["level"] == "broken" and worst["kind"] == "probabilities", verdict
-    assert worst["decisions"]["both"] < worst["decisions"]["before"] / 4
+    assert verdict["level"] == "degraded" and worst["kind"] == "probabilities", verdict
+    assert worst["decisions"]["both"] > 0.8 * worst["decisions"]["before"]
 
 
 def test_the_suggested_command_mends_it(folder, verdict):
@@ -48,8 +48,7 @@ def test_the_suggested_command_mends_it(folder, verdict):
     assert mended["level"] == "ok", mended
 
 
-# The refinement, and not a layer, loses the scores; the command that leaves it out keeps most of them.
-def test_the_sensitivity_blames_bias_correction(folder):
+# Plain mean errors are corrected to the benefit of values that SiLU flattens, and to the harm of all detections.
+def test_bias_correction_does_no_harm(folder):
     found = run(folder, "sensitivity", "model.onnx", "--calib", "calib", "--layers", "12", "--json")
-    assert found["refinements_harm"] and found["all"]["harm"] > 1.25 * found["plain"]["harm"], (found["all"], found["plain"])
-    assert "(scores)" in found["all"]["reason"]
+    assert not found["refinements_harm"] and found["all"]["harm"] < found["plain"]["harm"], (found["all"], found["plain"])

@@ -214,3 +214,34 @@ def test_wrong_parameters_are_an_error_with_their_line(tool, tmp_path, refine, m
     recipe.write_text(f"global:\n  weights: int8\n  refine: {{{refine}}}\n")
     done = run_tool(tool, "quantize", stack(tmp_path / "float.onnx"), "-o", tmp_path / "q.onnx", "--recipe", recipe, code=2)
     assert message in done.stderr
+
+
+# Values that the activation function flattens have a large mean error, which harms nothing.
+FLAT = {"Relu": [helper.make_node("Relu", ["c"], ["y"])],
+        "SiLU": [helper.make_node("Sigmoid", ["c"], ["s"]), helper.make_node("Mul", ["c", "s"], ["y"])],
+        "Clip": [helper.make_node("Clip", ["c", "low", "high"], ["y"])]}
+
+
+@pytest.mark.parametrize("function", FLAT)
+def test_errors_in_the_flat_part_of_a_function_do_not_move_the_others(tool, tmp_path, function):
+    rng = np.random.default_rng(7)
+    constants = [constant("w", rng.uniform(1, 2, (8, 1, 1, 1))), constant("b", np.zeros(8)), constant("low", 0), constant("high", 6)]
+    info = helper.make_tensor_value_info
+    graph = helper.make_graph([helper.make_node("Conv", ["x", "w", "b"], ["c"], name="conv"), *FLAT[function]], "flat",
+                              [info("x", onnx.TensorProto.FLOAT, [1, 1, SIDE, SIDE])], [info("y", onnx.TensorProto.FLOAT, None)],
+                              constants)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "flat.onnx")
+    (tmp_path / "calib").mkdir()
+    data = rng.uniform(-30, 3, (24, 1, 1, SIDE, SIDE)).astype(np.float32)
+    for k, x in enumerate(data[:16]):
+        np.save(tmp_path / "calib" / f"{k:02}.npy", x)
+    wanted = [Executor(str(tmp_path / "flat.onnx")).run({"x": x})[0] for x in data[16:]]
+    noise = {}
+    for refine in ("sums", "means"):
+        recipe, made = tmp_path / f"{refine}.yaml", tmp_path / f"{refine}.onnx"
+        recipe.write_text(f"global: {{weights: int8 sym channel, activations: int8 asym, refine: {refine}}}\n"
+                          "tensor: {x: {range: [-8, 3]}}\n")
+        run_tool(tool, "quantize", tmp_path / "flat.onnx", "-o", made, "--recipe", recipe, "--calib", tmp_path / "calib")
+        session = Executor(str(made))
+        noise[refine] = np.mean([(session.run({"x": x})[0] - y) ** 2 for x, y in zip(data[16:], wanted)])
+    assert noise["means"] < 1.1 * noise["sums"], noise
