@@ -35,13 +35,15 @@ bool is_watched(const Graph& graph, const PassOptions& options) {
 }
 
 std::int64_t drop_nodes(Graph& graph, const PassOptions& options) {
-  Used used(options.watched.begin(), options.watched.end());
+  Used used;
   for (const graph::ValueInfo& one : graph.outputs) used.insert(one.name.str());
   std::vector<bool> removed(graph.nodes.size());
   for (std::size_t i = graph.nodes.size(); i-- > 0;) {
     const Node& node = graph.nodes[i];
-    removed[i] = std::ranges::none_of(
-        node.outputs, [&](const std::string& name) { return !name.empty() && used.count(name); });
+    // The watched values are not copied into `used`: a model may have many graphs.
+    removed[i] = std::ranges::none_of(node.outputs, [&](const std::string& name) {
+      return !name.empty() && (used.contains(name) || options.watched.contains(name));
+    });
     graph::each_graph(node,
                       [&](const Graph& inner) { removed[i] = removed[i] && !(is_watched(inner, options)); });
     if (removed[i]) continue;
@@ -54,18 +56,19 @@ std::int64_t drop_nodes(Graph& graph, const PassOptions& options) {
 }
 
 std::int64_t drop_constants(Graph& graph, const PassOptions& options) {
-  Used used(options.watched.begin(), options.watched.end());
+  Used used;
   add_uses(graph, used);
   for (const graph::ValueInfo& one : graph.inputs) used.insert(one.name.str());  // defaults of inputs
   for (const graph::QuantizationAnnotation& one : graph.annotations) {
     for (const graph::Property& parameter : one.parameters) used.insert(parameter.value.str());
   }
+  const auto unused = [&](const graph::Text& name) {
+    return !used.contains(name.str()) && !options.watched.contains(name.str());
+  };
   return static_cast<std::int64_t>(
-      std::erase_if(graph.initializers,
-                    [&](const graph::Tensor& one) { return !used.count(one.name.str()); }) +
-      std::erase_if(graph.sparse_initializers, [&](const graph::SparseTensor& one) {
-        return one.values && !used.count(one.values->name.str());
-      }));
+      std::erase_if(graph.initializers, [&](const graph::Tensor& one) { return unused(one.name); }) +
+      std::erase_if(graph.sparse_initializers,
+                    [&](const graph::SparseTensor& one) { return one.values && unused(one.values->name); }));
 }
 
 // Not counted as a change: it only cleans up after other changes.
