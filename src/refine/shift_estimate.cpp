@@ -6,7 +6,8 @@
 namespace anybit::quantizing {
 namespace {
 
-// The slope of the function between a quantized value and the right one tells how much of the error passes.
+// The slope of the function between a quantized value and the right one is the share of the error that
+// passes.
 void weigh(Measured& found, const ElementFunction& function, std::span<const float> right,
            std::span<const float> quantized) {
   constexpr float kCloseness = 1e-3f;
@@ -34,8 +35,8 @@ void weigh(Measured& found, const ElementFunction& function, std::span<const flo
   }
 }
 
-// How far the mean over all places tells about the weighted one: as a control variate, the factor of the
-// difference between the means over all and over the picked places.
+// The mean over all places as a control variate of the weighted one: the factor of the difference between
+// the means over all and over the picked places.
 double factor_of(const Measured::Picked& sums, double places) {
   const double mean = sums.error / places, variance = sums.square / places - mean * mean;
   const double both = (sums.weighted_square - sums.weighted_error * mean) / sums.weight;

@@ -63,7 +63,8 @@ def test_each_quantized_node_is_within_one_step_given_the_same_inputs(stem, kind
 # One different value in a million is enough: the difference spreads through later layers until it is as large as the
 # quantization error. ONNX Runtime differs from itself as much with another order of summation (docs/accuracy.md,
 # make bench-agreement). So anybit must be about as close to ONNX Runtime as ONNX Runtime is to the float model, in the median
-# over several images, since a single image depends on chance.
+# over several images, since a single image depends on chance: two results whose errors are independent differ by 3 dB more than
+# each of them from the float model, and medians of seven images vary by about 1 dB.
 @pytest.mark.parametrize("kind", ["tensor", "channel", "dynamic", "anybit"])
 @pytest.mark.parametrize("stem", IMAGES)
 def test_complete_quantized_models_agree(stem, kind):
@@ -79,7 +80,7 @@ def test_complete_quantized_models_agree(stem, kind):
             got = [executor.run([x])[0] for x in images]
             assert all(a.shape == b.shape for a, b in zip(got, wanted))
             near = np.median([decibels(a, b) for a, b in zip(got, wanted)])
-            assert near >= min(QUANTIZED_DB, lost - 3), f"fuse={fuse}, shape {shape}"
+            assert near >= min(QUANTIZED_DB, lost - 4), f"fuse={fuse}, shape {shape}"
 
 
 @pytest.mark.parametrize("kind", ["tensor", "channel", "anybit"])
