@@ -162,7 +162,7 @@ def cases(subject):
         ("tensorindex nothing", "input_tensorindex", b"nothing", ref(number)), ("tensorindex NULL", "input_tensorindex", None, ref(number)),
         ("pipeline", "prepare_pipeline", None), ("push", "push_pipeline_input", None, None), ("pop", "pop_pipeline_output", None),
         ("type U8", "set_quantization_type", 1), ("type WO_I16", "set_quantization_type", 4), ("type not set", "set_quantization_type", 0),
-        ("quantized path", "set_quantized_model_path", b"/tmp/onert-q.circle"), ("codegen path", "set_codegen_model_path", b"/tmp/onert-c.abc"),
+        ("quantized path", "set_quantized_model_path", b"q.circle"), ("codegen path", "set_codegen_model_path", b"c.abc"),
         ("codegen no target", "codegen", b"abc", 0), ("codegen unknown target", "codegen", b"abc-gen", 0), ("codegen pref 9", "codegen", b"abc-gen", 9),
         ("execute minmax", "set_execute_config", 0, None), ("execute trace", "set_execute_config", 1, None), ("execute profile", "set_execute_config", 2, None),
         ("execute 9", "set_execute_config", 9, None), ("execute reset", "reset_execute_config"), ("prepare profile", "set_prepare_config", 0, None),
