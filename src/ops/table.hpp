@@ -17,6 +17,7 @@
 namespace anybit::ops {
 
 class Frame;
+class Gradient;
 struct Call;
 struct Dim;
 struct Prepared;
@@ -56,6 +57,9 @@ struct Raise {
   Result<void> (*edit)(Raising& raising) = nullptr;
 };
 
+// Emits the nodes that compute the gradients of the node's inputs (ops/gradient.hpp).
+using GradientRule = Result<void> (*)(Gradient& gradient);
+
 using Versions = ShortList<std::int16_t, 12>;
 
 struct Descriptor {
@@ -74,6 +78,7 @@ struct Descriptor {
   Layouts layouts = Layouts::plain;
   ShortList<Raise, 4> raise = {};  // ordered by version
   Traits traits = {};              // how quantization treats the operator
+  GradientRule gradient = nullptr;  // null: training cannot go through the operator
 };
 
 bool before(const Descriptor& a, const Descriptor& b);
