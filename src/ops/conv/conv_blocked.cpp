@@ -7,9 +7,9 @@
 #include <new>
 
 #include "base/checked.hpp"
-#include "kernels/elementwise/unary.hpp"
 #include "kernels/reduce/reduce.hpp"
 #include "ops/conv/window.hpp"
+#include "ops/finish.hpp"
 #include "ops/layout.hpp"
 
 namespace anybit::ops {
@@ -48,37 +48,6 @@ std::int64_t channels_of_piece(ConvKind kind, const ConvSizes& sizes, std::int64
   if (kind == ConvKind::blocked && sizes.groups > 1) unit = sizes.out_per_group();
   const std::int64_t channels = kernels::ceil_quotient(sizes.out_channels, wanted);
   return std::min(sizes.out_channels, kernels::ceil_quotient(channels, unit) * unit);
-}
-
-// As the separate activation nodes compute it.
-void activate(const kernels::Activation& activation, std::span<float> y) {
-  using kernels::Map;
-  const auto map = [&](Map function, float a = 0, float b = 0) {
-    kernels::map(function, y.data(), y.data(), y.size(), a, b);
-  };
-  switch (activation.kind) {
-    case kernels::Activation::Kind::none:
-      return;
-    case kernels::Activation::Kind::relu:
-      return map(Map::relu);
-    case kernels::Activation::Kind::leaky_relu:
-      return map(Map::leaky_relu, activation.a);
-    case kernels::Activation::Kind::clip:
-      return map(Map::clip, activation.a, activation.b);
-    case kernels::Activation::Kind::sigmoid:
-      return map(Map::sigmoid);
-    case kernels::Activation::Kind::tanh:
-      return map(Map::tanh);
-    case kernels::Activation::Kind::hard_sigmoid:
-      return map(Map::hard_sigmoid, activation.a, activation.b);
-    case kernels::Activation::Kind::hard_swish:
-      return map(Map::hard_swish, 1.0f / 6, 0.5f);
-    case kernels::Activation::Kind::silu: {  // two nodes compute it: -∞ · 0 is NaN
-      const std::vector<float> x(y.begin(), y.end());
-      map(Map::sigmoid);
-      for (std::size_t i = 0; i < y.size(); ++i) y[i] *= x[i];
-    }
-  }
 }
 
 Result<Block> take(Memory& memory, std::int64_t floats) {
@@ -206,6 +175,7 @@ void BlockedConv::run_pieces(Frame& frame, const Pieces& pieces, const ConvSizes
   const std::int64_t in_space = input_size(sizes.window), out_space = output_size(sizes.window);
   const std::size_t scratch_each = scratch.size() / static_cast<std::size_t>(by_batch * by_channel);
   const auto* weights = reinterpret_cast<const float*>(weights_.data());
+  const std::span<const FinishStep> steps = frame.take_finish();
   const auto body = [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i) {
       const std::int64_t n = i / by_channel * pieces.images, c = i % by_channel * pieces.channels;
@@ -213,14 +183,16 @@ void BlockedConv::run_pieces(Frame& frame, const Pieces& pieces, const ConvSizes
       const std::int64_t in_channel = sizes.groups > 1 ? c / sizes.out_per_group() * sizes.in_per_group() : 0;
       const ConvSizes own = piece_sizes(sizes, std::min(pieces.images, sizes.batch - n),
                                         std::min(pieces.channels, sizes.out_channels - c));
-      run_piece({.kernel = (whole ? pieces.most : pieces.last).get(),
-                 .x = x + (n * sizes.in_channels + in_channel) * in_space,
-                 .weights = weights + c * sizes.depth(),
-                 .bias = bias ? bias + c : nullptr,
-                 .y = {y + (n * sizes.out_channels + c) * out_space,
-                       static_cast<std::size_t>(own.batch * own.out_channels * out_space)},
-                 .scratch = scratch.data() + static_cast<std::size_t>(i) * scratch_each,
-                 .sizes = own});
+      const Piece piece{.kernel = (whole ? pieces.most : pieces.last).get(),
+                        .x = x + (n * sizes.in_channels + in_channel) * in_space,
+                        .weights = weights + c * sizes.depth(),
+                        .bias = bias ? bias + c : nullptr,
+                        .y = {y + (n * sizes.out_channels + c) * out_space,
+                              static_cast<std::size_t>(own.batch * own.out_channels * out_space)},
+                        .scratch = scratch.data() + static_cast<std::size_t>(i) * scratch_each,
+                        .sizes = own};
+      run_piece(piece);
+      finish(steps, piece.y);
     }
   };
   frame.pool().run(by_batch * by_channel, 1,
