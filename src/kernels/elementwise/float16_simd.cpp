@@ -80,6 +80,14 @@ HWY_INLINE VI RoundUp(VI rest) {
   return hn::Add(hn::Add(rest, Constant((1 << (kCut - 1)) - 1)), odd);
 }
 
+#if HWY_TARGET == HWY_AVX2
+void ToFloat16(const float* from, std::uint16_t* to, std::size_t n) {
+  Runs(from, to, n, [](const float* x, std::uint16_t* out) HWY_ATTR {
+    const __m128i half = _mm256_cvtps_ph(_mm256_loadu_ps(x), _MM_FROUND_TO_NEAREST_INT);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), half);
+  });
+}
+#else
 void ToFloat16(const float* from, std::uint16_t* to, std::size_t n) {
   Runs(from, to, n, [](const float* x, std::uint16_t* out) HWY_ATTR {
     const auto [sign, rest] = Split(x);
@@ -94,6 +102,7 @@ void ToFloat16(const float* from, std::uint16_t* to, std::size_t n) {
     StoreFloat16(hn::Or(half, hn::ShiftRight<16>(sign)), out);
   });
 }
+#endif
 
 void FromFloat16(const std::uint16_t* from, float* to, std::size_t n) {
   Runs(from, to, n, [](const std::uint16_t* x, float* out) HWY_ATTR {

@@ -154,24 +154,23 @@ Result<void> run_cast_through(Frame& frame) {
   const auto in_size = static_cast<std::int64_t>(element_bytes(in.type()));
   const auto out_size = static_cast<std::int64_t>(element_bytes(to));
   using enum ElementType;
-  const bool rounds =
-      in.type() == float32 && to == float32 && between != float8e8m0 && small_float_values(between);
-  parallel(frame, in.stored(), rounds && between == float16 ? 0.2 : 1,
-           [&](std::int64_t first, std::int64_t last) {
-             if (rounds && between == float16)
-               return kernels::through_float16(in.data<float>() + first, out->mutable_data<float>() + first,
-                                               static_cast<std::size_t>(last - first));
-             if (rounds)
-               return round_small_floats(between,
-                                         {in.data<float>() + first, static_cast<std::size_t>(last - first)},
-                                         out->mutable_data<float>() + first, options);
-             std::byte run[kRun * kMostBytes];
-             for (; first < last; first += kRun) {
-               const std::int64_t n = std::min(kRun, last - first);
-               convert(in.type(), in.bytes() + first * in_size, between, run, n, options);
-               convert(between, run, to, out->mutable_bytes() + first * out_size, n);
-             }
-           });
+  const bool same = in.type() == float32 && to == float32;
+  const bool halves = same && between == float16;
+  const bool rounds = same && between != float8e8m0 && small_float_values(between);
+  parallel(frame, in.stored(), halves ? 0.1 : 1, [&](std::int64_t first, std::int64_t last) {
+    if (halves)
+      return kernels::through_float16(in.data<float>() + first, out->mutable_data<float>() + first,
+                                      static_cast<std::size_t>(last - first));
+    if (rounds)
+      return round_small_floats(between, {in.data<float>() + first, static_cast<std::size_t>(last - first)},
+                                out->mutable_data<float>() + first, options);
+    std::byte run[kRun * kMostBytes];
+    for (; first < last; first += kRun) {
+      const std::int64_t n = std::min(kRun, last - first);
+      convert(in.type(), in.bytes() + first * in_size, between, run, n, options);
+      convert(between, run, to, out->mutable_bytes() + first * out_size, n);
+    }
+  });
   return {};
 }
 
