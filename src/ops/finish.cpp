@@ -9,12 +9,12 @@
 namespace anybit::ops {
 namespace {
 
-constexpr std::size_t kRun = 2048;
+constexpr std::size_t kFinishPiece = 2048;
 
 void through_bfloat16(std::span<float> y) {
-  std::uint16_t run[kRun];
-  for (std::size_t i = 0; i < y.size(); i += kRun) {
-    const std::size_t n = std::min(kRun, y.size() - i);
+  std::uint16_t run[kFinishPiece];
+  for (std::size_t i = 0; i < y.size(); i += kFinishPiece) {
+    const std::size_t n = std::min(kFinishPiece, y.size() - i);
     kernels::to_bfloat16(y.data() + i, run, n);
     kernels::from_bfloat16(run, y.data() + i, n);
   }
@@ -61,8 +61,8 @@ void activate(const kernels::Activation& activation, std::span<float> y) {
 
 void finish(std::span<const FinishStep> steps, std::span<float> y) {
   if (steps.empty()) return;
-  for (std::size_t i = 0; i < y.size(); i += kRun) {
-    const std::span<float> run = y.subspan(i, std::min(kRun, y.size() - i));
+  for (std::size_t i = 0; i < y.size(); i += kFinishPiece) {
+    const std::span<float> run = y.subspan(i, std::min(kFinishPiece, y.size() - i));
     for (const FinishStep& step : steps) apply(step, run);
   }
 }

@@ -31,17 +31,10 @@ std::string fix_default_weights(graph::Model& model) {
       if (initialized.contains(node.inputs[i])) weights.insert(node.inputs[i]);
     }
   }
-  std::string first;
-  const auto fixed = std::erase_if(graph.inputs, [&](const graph::ValueInfo& input) {
-    if (!weights.contains(input.name.str())) return false;
-    if (first.empty()) first = shown(input.name.str());
-    return true;
-  });
+  const auto fixed = std::erase_if(
+      graph.inputs, [&](const graph::ValueInfo& input) { return weights.contains(input.name.str()); });
   if (fixed == 0) return {};
-  const std::string others = fixed == 1 ? "" : fmt::format(" and {} more", fixed - 1);
-  return fmt::format(
-      "inputs with weights as defaults are constants now, which callers cannot replace: '{}'{}", first,
-      others);
+  return fmt::format("weights that the model lists among its inputs are constants now: {}", fixed);
 }
 
 }  // namespace anybit::quantizing

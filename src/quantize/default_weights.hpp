@@ -7,7 +7,7 @@
 
 namespace anybit::quantizing {
 
-// Exporters once listed all initializers as inputs (PyTorch: keep_initializers_as_inputs). A caller cannot
+// Exporters once listed all weights as inputs (PyTorch: keep_initializers_as_inputs). A caller cannot
 // replace a quantized weight by floats, so the weights of operators become constants. Returns a remark on
 // them; empty if there are none.
 std::string fix_default_weights(graph::Model& model);
