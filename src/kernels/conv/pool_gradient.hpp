@@ -1,4 +1,5 @@
-// The adjoints of pooling over windows, map by map (kernels/conv/pool.hpp). T: float, double.
+// The adjoints of pooling over windows, map by map (kernels/conv/pool.hpp), and maxima in vectors. T: float,
+// double.
 #pragma once
 
 #include "kernels/conv/pool.hpp"
@@ -13,5 +14,9 @@ void max_pool_gradient(const PoolSizes& sizes, const T* dy, const T* x, std::int
 template <class T>
 void average_pool_gradient(const PoolSizes& sizes, bool include_padding, const T* dy, std::int64_t first,
                            std::int64_t last, T* dx);
+
+// max_pool for maps [first, last) with lanes that fill vectors: a multiple of 8.
+void max_pool_of_lanes(const PoolSizes& sizes, const float* x, std::int64_t first, std::int64_t last,
+                       float* y);
 
 }  // namespace anybit::kernels

@@ -72,16 +72,24 @@ HWY_INLINE void EachLane(std::int64_t lanes, const Body& body) {
   for (; lane < lanes; ++lane) body(hn::CappedTag<T, 1>(), lane);
 }
 
-// The window is read twice: for its maximum, then for the first input that equals it. NaN wins over numbers.
+// NaN wins over numbers.
+template <class D, class T>
+HWY_INLINE hn::Vec<D> MaximumOf(D d, const Window& window, const Place& place, std::int64_t lanes,
+                                const T* x) {
+  hn::Vec<D> most = hn::Set(d, -std::numeric_limits<T>::infinity());
+  EachTap(window, place, lanes, [&](std::int64_t at) HWY_ATTR {
+    const hn::Vec<D> value = hn::LoadU(d, x + at);
+    most = hn::IfThenElse(hn::Or(hn::Gt(value, most), hn::IsNaN(value)), value, most);
+  });
+  return most;
+}
+
+// The window is read twice: for its maximum, then for the first input that equals it.
 template <class D, class T>
 HWY_INLINE void SendToMaximum(D d, const Window& window, const Place& place, std::int64_t lanes, const T* dy,
                               const T* x, T* dx) {
   using V = hn::Vec<D>;
-  V most = hn::Set(d, -std::numeric_limits<T>::infinity());
-  EachTap(window, place, lanes, [&](std::int64_t at) HWY_ATTR {
-    const V value = hn::LoadU(d, x + at);
-    most = hn::IfThenElse(hn::Or(hn::Gt(value, most), hn::IsNaN(value)), value, most);
-  });
+  const V most = MaximumOf(d, window, place, lanes, x);
   V left = hn::LoadU(d, dy);  // zero once it has been given away
   const auto none = hn::IsNaN(most);
   EachTap(window, place, lanes, [&](std::int64_t at) HWY_ATTR {
@@ -134,6 +142,21 @@ HWY_INLINE void SpreadAll(const PoolSizes& sizes, bool include_padding, const T*
   }
 }
 
+void MaximaOfLanes(const PoolSizes& sizes, const float* x, std::int64_t first, std::int64_t last, float* y) {
+  const hn::CappedTag<float, 8> d;
+  const std::int64_t lanes = sizes.lanes, in = input_size(sizes.window) * lanes,
+                     out = output_size(sizes.window) * lanes;
+  for (std::int64_t map = first; map < last; ++map) {
+    EachOutput(sizes.window,
+               [&](std::int64_t at, const Place& place, std::int64_t, std::int64_t, std::int64_t) HWY_ATTR {
+                 for (std::int64_t lane = 0; lane < lanes; lane += static_cast<std::int64_t>(hn::Lanes(d))) {
+                   hn::StoreU(MaximumOf(d, sizes.window, place, lanes, x + map * in + lane), d,
+                              y + map * out + at * lanes + lane);
+                 }
+               });
+  }
+}
+
 void MaxFloat(const PoolSizes& sizes, const float* dy, const float* x, std::int64_t first, std::int64_t last,
               float* dx) {
   SendAllToMaxima(sizes, dy, x, first, last, dx);
@@ -158,10 +181,16 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace anybit::kernels {
 
+HWY_EXPORT(MaximaOfLanes);
 HWY_EXPORT(MaxFloat);
 HWY_EXPORT(MaxDouble);
 HWY_EXPORT(AverageFloats);
 HWY_EXPORT(AverageDoubles);
+
+void max_pool_of_lanes(const PoolSizes& sizes, const float* x, std::int64_t first, std::int64_t last,
+                       float* y) {
+  HWY_DYNAMIC_DISPATCH(MaximaOfLanes)(sizes, x, first, last, y);
+}
 
 template <>
 void max_pool_gradient(const PoolSizes& sizes, const float* dy, const float* x, std::int64_t first,

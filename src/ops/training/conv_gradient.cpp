@@ -3,6 +3,7 @@
 #include "kernels/conv/conv_gradient.hpp"
 #include "ops/check.hpp"
 #include "ops/conv/conv_call.hpp"
+#include "ops/conv/conv_transpose_blocked.hpp"
 #include "ops/conv/conv_transpose_gemm.hpp"
 #include "ops/conv/window.hpp"
 #include "ops/training/conv_gradient_blocked.hpp"
@@ -63,11 +64,12 @@ Result<void> run_conv_gradient_input(Frame& frame) {
   if (frame.in(0).type() == ElementType::float32) {
     TRY(frame.make_plain(1));
     const Array& w = frame.in(1);
-    const bool depthwise = sizes.in_per_group() == 1 && sizes.out_per_group() == 1;
-    if (depthwise && TRY(gradient_by_input_mirrored(frame, sizes, w))) return {};
+    if (TRY(gradient_by_input_mirrored(frame, sizes, w))) return {};
     if (TRY(gradient_by_input_blocked(frame, sizes, frame.in(0), w, dims))) return {};
+    if (const auto blocked = TRY(BlockedTranspose::make(frame, frame.memory(), w)))
+      return blocked->run(frame, sizes, dims, nullptr);
     if (sizes.in_per_group() * sizes.out_per_group() > 1)
-      return run_spread(frame, sizes, dims, *spread_matrices(w, sizes.groups), nullptr);
+      return run_spread(frame, sizes, dims, spread_matrices(w, sizes.groups), nullptr);
   }
   return by_input_directly(frame, sizes, dims);
 }

@@ -11,7 +11,8 @@ namespace anybit::ops {
 // False if there is no kernel. `w` and `dw` are plain; dx becomes output 0, of these dims.
 Result<bool> gradient_by_input_blocked(Frame& frame, const kernels::ConvSizes& sizes, const Array& dy,
                                        const Array& w, const Dims& dims);
-// By the kernels of the forward pass, for strides of 1: a convolution of dy with the mirrored weights.
+// By the kernels of the forward pass where they are faster, for strides of 1: a convolution of dy with the
+// mirrored weights.
 Result<bool> gradient_by_input_mirrored(Frame& frame, const kernels::ConvSizes& sizes, const Array& w);
 Result<bool> gradient_by_weight_blocked(Frame& frame, const kernels::ConvSizes& sizes, const Array& dy,
                                         const Array& x, const Dims& dims);

@@ -1,4 +1,5 @@
 // The gradient of a convolution by its input as a convolution itself.
+#include "kernels/conv/conv_winograd.hpp"
 #include "ops/conv/conv_blocked.hpp"
 #include "ops/layout.hpp"
 #include "ops/training/conv_gradient_blocked.hpp"
@@ -22,6 +23,15 @@ std::optional<ConvSizes> mirrored(const ConvSizes& sizes) {
   return other;
 }
 
+// Whether the kernels of the forward pass are the fastest: those for depthwise convolutions, and Winograd's.
+bool pays(const ConvSizes& sizes) {
+  if (sizes.in_per_group() == 1 && sizes.out_per_group() == 1) return true;
+  // Weights that change from run to run are transformed in each: measured.
+  constexpr std::int64_t kFewest = 6000;
+  return sizes.batch * output_size(sizes.window) >= kFewest && kernels::FloatWinogradWeights::fit(sizes) &&
+         kernels::float_winograd_pays(sizes);
+}
+
 // [O, I / groups, taps] to [I, O / groups, taps], the taps in reverse.
 void mirror_weights(const ConvSizes& sizes, const float* w, float* to) {
   const std::int64_t taps = kernel_size(sizes.window), in = sizes.in_per_group(), out = sizes.out_per_group();
@@ -38,7 +48,7 @@ void mirror_weights(const ConvSizes& sizes, const float* w, float* to) {
 
 Result<bool> gradient_by_input_mirrored(Frame& frame, const ConvSizes& sizes, const Array& w) {
   const auto other = mirrored(sizes);
-  if (!other) return false;
+  if (!other || !pays(*other)) return false;
   Dims dims = w.dims();
   dims[0] = sizes.in_channels;
   dims[1] = sizes.out_per_group();

@@ -1,5 +1,6 @@
 // Pooling over windows, and global pooling. ONNX: MaxPool-1 … -22, AveragePool-1 … -22, LpPool-1 … -22 and
 // the Global variants. They keep the layout of their input.
+#include "kernels/conv/pool_gradient.hpp"
 #include "ops/conv/window.hpp"
 #include "ops/layout.hpp"
 #include "ops/quantized/quantization.hpp"
@@ -73,6 +74,14 @@ Result<void> run_max(Frame& frame) {
   const kernels::PoolSizes sizes = TRY(pool_sizes(frame, x));
   const Dims dims = output_dims(x.dim(0), x.dim(1), sizes.window, x.rank());
   TRY(with_computed(frame, x, dims, [&](const Array& from, Array& to) {
+    if (from.type() == ElementType::float32 && sizes.lanes % 8 == 0) {
+      const double cost = 0.2 * static_cast<double>(output_size(sizes.window) * sizes.lanes) *
+                          static_cast<double>(kernel_size(sizes.window));
+      parallel(frame, sizes.maps, cost, [&](std::int64_t first, std::int64_t last) {
+        kernels::max_pool_of_lanes(sizes, from.data<float>(), first, last, to.mutable_data<float>());
+      });
+      return;
+    }
     over_rows(frame, sizes, from.type(), [&]<class T>(T, std::int64_t first, std::int64_t last) {
       kernels::max_pool(sizes, from.data<T>(), first, last, to.mutable_data<T>());
     });
