@@ -216,8 +216,11 @@ def peak(model, feeds):
     return executor.peak_memory(), results
 
 
+WIDTH = 1 << 18  # 1 MB; the executor keeps up to 8 MB of freed blocks
+
+
 def test_recomputing_takes_less_memory_on_a_deep_net():
-    layers, width = 64, 1 << 16
+    layers, width = 64, WIDTH
     model, feeds = deep_net(layers, width)
     kept, results = peak(with_gradients(model, LOSS, ["x", "w"]), feeds)
     again, others = peak(with_gradients(model, LOSS, ["x", "w"], recompute=True), feeds)
@@ -228,10 +231,9 @@ def test_recomputing_takes_less_memory_on_a_deep_net():
 
 
 def test_activations_are_freed_when_the_backward_pass_no_longer_needs_them():
-    """Twice as many layers after the point of the largest need do not add to it."""
-    layers, width = 32, 1 << 16
+    layers, width = 32, WIDTH
     model, feeds = deep_net(layers, width)
     with_all, _ = peak(with_gradients(model, LOSS, ["x", "w"]), feeds)
     activation = 4 * width
-    # Each layer keeps the input of Softplus and that of Mul; beyond them live a few gradients and the inputs.
-    assert with_all <= (2 * layers + 12) * activation, f"{with_all / activation:.1f} activations"
+    # Each layer keeps the input of Softplus and that of Mul; beyond them live a few gradients and freed blocks.
+    assert with_all <= (2 * layers + 20) * activation, f"{with_all / activation:.1f} activations"

@@ -17,8 +17,8 @@ ROUNDING = {"Cast", "CastLike", "QuantizeLinear", "DequantizeLinear"}  # differe
 IN_UNIT_INTERVAL = {"Acos", "Asin", "Atanh"}
 # Statistics are further outputs: there is no gradient through them.
 FIRST_ONLY = {"BatchNormalization", "LayerNormalization"}
-# The weights of classes are settings.
-LOSSES = {"NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"}
+# Inputs after the first are settings: weights of classes, a region.
+SETTINGS = {"NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss", "Resize"}
 # Cases that are no functions of their float inputs alone, or not smooth at their inputs.
 LEFT_OUT = {
     "test_training_dropout*": "random",
@@ -66,7 +66,12 @@ def test_rules_match_central_differences_on_the_node_cases_of_onnx(name):
         if x.dtype.kind == "f" and key not in ("scales", "roi"):
             step = rng.uniform(0.003, 0.03, x.shape)
             feeds[key] = x * (0.99 - step) if operator in IN_UNIT_INTERVAL else x.astype(np.float64) + step
-    wanted = [model.graph.input[0].name] if operator in LOSSES else None
+    wanted = [model.graph.input[0].name] if operator in SETTINGS else None
+    if operator == "MaxPool":  # a step along all of many elements crosses ties
+        feeds = {key: x[tuple(slice(0, 12) for _ in x.shape)] for key, x in feeds.items()}
+        model.graph.input[0].type.tensor_type.ClearField("shape")
+        for port in model.graph.output:
+            port.type.tensor_type.ClearField("shape")
     check_model(model, feeds, rng, wanted, through=1 if operator in FIRST_ONLY else None, about=name)
 
 

@@ -166,6 +166,8 @@ bool between(const graph::Node& node) {
 }
 
 Result<void> gradient(Gradient& g) {
+  if (g.wants(1) || g.wants(2))
+    return wrong("there is no gradient with regard to the region and the scales", "constants");
   const auto given = [&](std::size_t i) { return g.has(i) ? g.input(i) : std::string(); };
   g.set(0, g.add("ResizeGradient", {g.dy(), g.shape(g.input(0)), given(1), given(2), given(3)},
                  g.node.attributes, kTraining));
