@@ -29,6 +29,8 @@ class Ledger {
   bool depends(const std::string& value) const { return depends_.contains(value); }
   bool depends(const graph::Node& node) const;
 
+  // Facts about the outputs of a node, from those of its inputs. Not for nodes that hold graphs.
+  Result<ops::Values> infer(const graph::Node& node) const;
   // The opset of a node's domain.
   std::int64_t opset_of(const graph::Node& node) const;
 
@@ -36,7 +38,7 @@ class Ledger {
 
  private:
   explicit Ledger(const graph::Model& model) : names(model), model_(&model) {}
-  void gather(const graph::Graph& graph);
+  void name_sizes();
 
   const graph::Model* model_;
   std::unordered_map<std::string, ops::Value> facts_;

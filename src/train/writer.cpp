@@ -8,7 +8,6 @@
 
 #include "graph/constant.hpp"
 #include "graph/node.hpp"
-#include "ops/check.hpp"
 #include "ops/convert.hpp"
 
 namespace anybit::train {
@@ -17,18 +16,6 @@ namespace {
 using graph::Node;
 using ops::ElementType;
 using ops::Value;
-
-// A call for inference. Nodes with graphs are never inferred here.
-struct AddedCall final : ops::Call {
-  explicit AddedCall(const Node& node) : Call(node) {}
-  const graph::Attribute* find(std::string_view name) const override { return node.attribute(name); }
-  Result<ops::Body> enter(const graph::Graph& graph, const ops::Values&, std::string_view) const override {
-    return ops::Body{ops::Values(graph.outputs.size())};
-  }
-  void repeat(const ops::Body&, const ops::Dim&) const override {}
-  void rule_out(const ops::Body&) const override {}
-  std::int64_t work(const ops::Body&) const override { return 0; }
-};
 
 graph::Tensor tensor_of(ElementType type, std::vector<std::int64_t> dims, double value) {
   graph::Tensor tensor = graph::make_tensor<std::byte>("", type, std::move(dims), {});
@@ -53,20 +40,7 @@ Writer::Writer(Ledger& ledger, std::span<const Node> forward) : ledger_(ledger),
 }
 
 void Writer::infer(const Node& node) {
-  const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
-  AddedCall call(node);
-  static const Value unknown;
-  std::vector<const Value*> inputs;
-  for (const std::string& name : node.inputs)
-    inputs.push_back(name.empty() ? &unknown : &ledger_.facts(name));
-  call.inputs = inputs;
-  const auto outputs = [&]() -> Result<ops::Values> {
-    if (!descriptor)
-      return error_at(Code::unsupported, {},
-                      fmt::format("a rule adds {}, which anybit does not know", node.op_type.str()));
-    call.version = TRY(ops::checked_version(*descriptor, node, ledger_.opset_of(node)));
-    return descriptor->infer(call);
-  }();
+  const auto outputs = ledger_.infer(node);
   if (!outputs.ok()) {
     if (!failed) failed = Error(outputs.error()).within(fmt::format("added {}", node.op_type.str()));
     return;
