@@ -30,7 +30,7 @@ SHAPES = {  # x, w, attributes of Conv
     "digits 3x3 1-16 at 28, batch 64": ((64, 1, 28, 28), (16, 1, 3, 3), {"pads": [1] * 4}),
 }
 OPTIMIZERS = {"AdamW": 7, "SgdMomentum": 5, "ExponentialAverage": 3}  # passes over the parameters
-PARAMETERS = 1 << 22
+PARAMETERS = 1 << 18
 
 # Reads {"x", "w", "stride", "pad", "group", "which"}, or {"optimizer"}, by line; writes the best time of a few runs.
 TORCH = """

@@ -12,29 +12,52 @@ namespace anybit::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Calls body(offset of the input) for the taps of one output that are inside the input, in order.
+// The taps of one axis that are inside the input, for an output. Most windows are inside as a whole: no
+// divisions.
+HWY_INLINE bool IsWhole(const WindowAxis& axis, std::int64_t o) {
+  const std::int64_t start = start_of(axis, o);
+  return start >= 0 && start + (axis.kernel - 1) * axis.dilation < axis.input;
+}
+HWY_INLINE Range TapsOf(const WindowAxis& axis, std::int64_t o) {
+  return IsWhole(axis, o) ? Range{0, axis.kernel} : taps_inside(axis, o);
+}
+
+// One window on the input: the taps inside, and the offset of its first position.
+struct Place {
+  Range depth, height, width;
+  std::int64_t id, ih, iw;
+  bool whole;
+};
+
+// Calls body(offset of the input) for the taps of a window, in order.
 template <class Body>
-HWY_INLINE void EachTap(const Window& window, std::int64_t od, std::int64_t oh, std::int64_t ow,
-                        std::int64_t lanes, const Body& body) {
+HWY_INLINE void EachTap(const Window& window, const Place& place, std::int64_t lanes, const Body& body) {
   const auto& [d, h, w] = window;
-  const Range depth = taps_inside(d, od), height = taps_inside(h, oh), width = taps_inside(w, ow);
-  const std::int64_t from = start_of(w, ow);
-  for (std::int64_t kd = depth.first; kd < depth.last; ++kd) {
-    for (std::int64_t kh = height.first; kh < height.last; ++kh) {
+  for (std::int64_t kd = place.depth.first; kd < place.depth.last; ++kd) {
+    for (std::int64_t kh = place.height.first; kh < place.height.last; ++kh) {
       const std::int64_t row =
-          ((start_of(d, od) + kd * d.dilation) * h.input + start_of(h, oh) + kh * h.dilation) * w.input;
-      for (std::int64_t kw = width.first; kw < width.last; ++kw) body((row + from + kw * w.dilation) * lanes);
+          ((place.id + kd * d.dilation) * h.input + place.ih + kh * h.dilation) * w.input;
+      for (std::int64_t kw = place.width.first; kw < place.width.last; ++kw)
+        body((row + place.iw + kw * w.dilation) * lanes);
     }
   }
 }
 
-// Calls body(output, od, oh, ow) for the outputs of one map, in order.
+// Calls body(output, place, its coordinates) for the outputs of one map, in order.
 template <class Body>
 HWY_INLINE void EachOutput(const Window& window, const Body& body) {
+  const auto& [d, h, w] = window;
   std::int64_t at = 0;
-  for (std::int64_t od = 0; od < window[0].output; ++od) {
-    for (std::int64_t oh = 0; oh < window[1].output; ++oh) {
-      for (std::int64_t ow = 0; ow < window[2].output; ++ow) body(at++, od, oh, ow);
+  for (std::int64_t od = 0; od < d.output; ++od) {
+    for (std::int64_t oh = 0; oh < h.output; ++oh) {
+      Place place{TapsOf(d, od), TapsOf(h, oh), {}, start_of(d, od), start_of(h, oh), 0, false};
+      const bool whole = IsWhole(d, od) && IsWhole(h, oh);
+      for (std::int64_t ow = 0; ow < w.output; ++ow) {
+        place.width = TapsOf(w, ow);
+        place.iw = start_of(w, ow);
+        place.whole = whole && IsWhole(w, ow);
+        body(at++, place, od, oh, ow);
+      }
     }
   }
 }
@@ -51,17 +74,17 @@ HWY_INLINE void EachLane(std::int64_t lanes, const Body& body) {
 
 // The window is read twice: for its maximum, then for the first input that equals it. NaN wins over numbers.
 template <class D, class T>
-HWY_INLINE void SendToMaximum(D d, const Window& window, std::int64_t lanes, std::int64_t od, std::int64_t oh,
-                              std::int64_t ow, const T* dy, const T* x, T* dx) {
+HWY_INLINE void SendToMaximum(D d, const Window& window, const Place& place, std::int64_t lanes, const T* dy,
+                              const T* x, T* dx) {
   using V = hn::Vec<D>;
   V most = hn::Set(d, -std::numeric_limits<T>::infinity());
-  EachTap(window, od, oh, ow, lanes, [&](std::int64_t at) HWY_ATTR {
+  EachTap(window, place, lanes, [&](std::int64_t at) HWY_ATTR {
     const V value = hn::LoadU(d, x + at);
     most = hn::IfThenElse(hn::Or(hn::Gt(value, most), hn::IsNaN(value)), value, most);
   });
   V left = hn::LoadU(d, dy);  // zero once it has been given away
   const auto none = hn::IsNaN(most);
-  EachTap(window, od, oh, ow, lanes, [&](std::int64_t at) HWY_ATTR {
+  EachTap(window, place, lanes, [&](std::int64_t at) HWY_ATTR {
     const V value = hn::LoadU(d, x + at);
     const auto here = hn::Or(hn::Eq(value, most), hn::And(none, hn::IsNaN(value)));
     hn::StoreU(hn::Add(hn::LoadU(d, dx + at), hn::IfThenElseZero(here, left)), d, dx + at);
@@ -78,9 +101,9 @@ HWY_INLINE void SendAllToMaxima(const PoolSizes& sizes, const T* dy, const T* x,
     T* const to = dx + map * in;
     std::fill_n(to, in, T(0));
     EachOutput(sizes.window,
-               [&](std::int64_t at, std::int64_t od, std::int64_t oh, std::int64_t ow) HWY_ATTR {
+               [&](std::int64_t at, const Place& place, std::int64_t, std::int64_t, std::int64_t) HWY_ATTR {
                  EachLane<T>(lanes, [&](auto d, std::int64_t lane) HWY_ATTR {
-                   SendToMaximum(d, sizes.window, lanes, od, oh, ow, dy + map * out + at * lanes + lane,
+                   SendToMaximum(d, sizes.window, place, lanes, dy + map * out + at * lanes + lane,
                                  x + map * in + lane, to + lane);
                  });
                });
@@ -90,23 +113,24 @@ HWY_INLINE void SendAllToMaxima(const PoolSizes& sizes, const T* dy, const T* x,
 template <class T>
 HWY_INLINE void SpreadAll(const PoolSizes& sizes, bool include_padding, const T* dy, std::int64_t first,
                           std::int64_t last, T* dx) {
-  const std::int64_t lanes = sizes.lanes, in = input_size(sizes.window) * lanes,
-                     out = output_size(sizes.window) * lanes;
+  const Window& window = sizes.window;
+  const std::int64_t lanes = sizes.lanes, in = input_size(window) * lanes, out = output_size(window) * lanes;
   for (std::int64_t map = first; map < last; ++map) {
     T* const to = dx + map * in;
     std::fill_n(to, in, T(0));
-    EachOutput(
-        sizes.window, [&](std::int64_t at, std::int64_t od, std::int64_t oh, std::int64_t ow) HWY_ATTR {
-          const std::int64_t count = pool_count(sizes.window, include_padding, od, oh, ow);
-          const T divisor = static_cast<T>(std::max<std::int64_t>(count, 1));
-          EachLane<T>(lanes, [&](auto d, std::int64_t lane) HWY_ATTR {
-            const auto share = hn::Div(hn::LoadU(d, dy + map * out + at * lanes + lane), hn::Set(d, divisor));
-            EachTap(sizes.window, od, oh, ow, lanes, [&](std::int64_t place) HWY_ATTR {
-              T* const sum = to + lane + place;
-              hn::StoreU(hn::Add(hn::LoadU(d, sum), share), d, sum);
-            });
-          });
+    EachOutput(window, [&](std::int64_t at, const Place& place, std::int64_t od, std::int64_t oh,
+                           std::int64_t ow) HWY_ATTR {
+      const std::int64_t count =
+          place.whole ? kernel_size(window) : pool_count(window, include_padding, od, oh, ow);
+      const T divisor = static_cast<T>(std::max<std::int64_t>(count, 1));
+      EachLane<T>(lanes, [&](auto d, std::int64_t lane) HWY_ATTR {
+        const auto share = hn::Div(hn::LoadU(d, dy + map * out + at * lanes + lane), hn::Set(d, divisor));
+        EachTap(window, place, lanes, [&](std::int64_t tap) HWY_ATTR {
+          T* const sum = to + lane + tap;
+          hn::StoreU(hn::Add(hn::LoadU(d, sum), share), d, sum);
         });
+      });
+    });
   }
 }
 

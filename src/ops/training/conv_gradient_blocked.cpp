@@ -25,8 +25,21 @@ constexpr std::int64_t kFewOfX = 3;
 
 std::int64_t in_blocks(std::int64_t channels, std::int64_t block) { return (channels + block - 1) / block; }
 
-std::optional<kernels::ConvGradientPiece> piece_of(By by, const ConvSizes& sizes) {
-  kernels::ConvGradientPiece piece{.by = by, .block = DnnlConvGradient::largest_block(), .sizes = sizes};
+// Multiply-accumulates for each element that would be moved between blocks of 8 and of 16, from which on the
+// kernels for 16 gain more than that costs.
+constexpr std::int64_t kWorthMoving = 17;
+
+// Whether tensors in blocks of 8 are best used where they are.
+bool stays(const ConvSizes& sizes, const Array& one, const Array& other) {
+  if (one.layout() != Layout::blocked8 || other.layout() != Layout::blocked8) return false;
+  const std::int64_t moved =
+      sizes.in_channels * input_size(sizes.window) + sizes.out_channels * output_size(sizes.window);
+  return sizes.out_channels * output_size(sizes.window) * sizes.depth() < kWorthMoving * moved;
+}
+
+std::optional<kernels::ConvGradientPiece> piece_of(By by, const ConvSizes& sizes, bool stays) {
+  kernels::ConvGradientPiece piece{
+      .by = by, .block = stays ? 8 : DnnlConvGradient::largest_block(), .sizes = sizes};
   if (sizes.groups == 1) {
     if (sizes.in_channels <= kFewOfX) piece.form = Form::few;
     if (std::max(sizes.in_channels, sizes.out_channels) <= 8) piece.block = 8;
@@ -193,11 +206,13 @@ const float* given(const Array& array, const Side& side, std::int64_t block, std
 
 Result<bool> gradient_by_input_blocked(Frame& frame, const ConvSizes& sizes, const Array& dy, const Array& w,
                                        const Dims& dims) {
-  const auto piece = piece_of(By::input, sizes);
+  const bool blocked = sizes.in_channels % 8 == 0 && input_size(sizes.window) > 1;
+  const Layout layout = blocked ? Layout::blocked8 : Layout::plain;
+  const Array like = Array::over(ElementType::float32, dims, nullptr, {}, layout);
+  const auto piece = piece_of(By::input, sizes, stays(sizes, dy, like));
   const auto pieces = piece ? cut(*piece) : std::nullopt;
   if (!pieces) return false;
-  const bool blocked = sizes.in_channels % 8 == 0 && input_size(sizes.window) > 1;
-  Array* dx = TRY(frame.out(0, ElementType::float32, dims, blocked ? Layout::blocked8 : Layout::plain));
+  Array* dx = TRY(frame.out(0, ElementType::float32, dims, layout));
   const std::int64_t block = piece->block;
   const Side from(dy, block), to(*dx, block);
   const auto weights = TRY(frame.scratch_of<float>(pieces->most->weight_count()));
@@ -224,7 +239,7 @@ Result<bool> gradient_by_input_blocked(Frame& frame, const ConvSizes& sizes, con
 
 Result<bool> gradient_by_weight_blocked(Frame& frame, const ConvSizes& sizes, const Array& dy,
                                         const Array& given_x, const Dims& dims) {
-  const auto piece = piece_of(By::weight, sizes);
+  const auto piece = piece_of(By::weight, sizes, stays(sizes, dy, given_x));
   const auto pieces = piece ? cut(*piece) : std::nullopt;
   if (!pieces) return false;
   Array* dw = TRY(frame.out(0, ElementType::float32, dims));

@@ -15,6 +15,12 @@ Result<void> expect_pooled(const Frame& frame, const Dims& x, const kernels::Poo
                fmt::format("the output's shape: {}", to_string(dims)));
 }
 
+// The layout for a tensor that is given in one of two: blocked channels fill vectors.
+Layout layout_for(ElementType type, const Dims& dims, Layout given) {
+  const bool fills = type == ElementType::float32 && dims.size() >= 3 && dims[1] % 8 == 0 && dims[1] > 0;
+  return fills ? Layout::blocked8 : given == Layout::blocked8 ? Layout::plain : given;
+}
+
 // Calls body(T(), first map, last map) on the threads.
 template <class Body>
 void over_maps(const Frame& frame, const kernels::PoolSizes& sizes, ElementType type, const Body& body) {
@@ -29,31 +35,32 @@ Result<void> run_max_pool_gradient(Frame& frame) {
   TRY(expect_trained(frame, 1));
   if (frame.in(0).type() != frame.in(1).type()) return wrong_type(frame, 0);
   TRY(expect_pooled(frame, frame.in(1).dims(), TRY(pool_sizes(frame, frame.in(1)))));
-  const auto [dy, x] = TRY(in_same_layout(frame, 0, 1));
-  Array* dx = TRY(frame.out(0, x.type(), x.dims(), x.layout()));
+  const Layout layout = layout_for(frame.in(1).type(), frame.in(1).dims(), frame.in(1).layout());
+  Array* dx = TRY(frame.out(0, frame.in(1).type(), frame.in(1).dims(), layout));
   if (dx->count() == 0) return {};
+  const Array dy = TRY(in_layout(frame, frame.in(0), layout)), x = TRY(in_layout(frame, frame.in(1), layout));
   const kernels::PoolSizes sizes = TRY(pool_sizes(frame, x));
   over_maps(frame, sizes, x.type(), [&]<class T>(T, std::int64_t first, std::int64_t last) {
     kernels::max_pool_gradient(sizes, dy.data<T>(), x.data<T>(), first, last, dx->mutable_data<T>());
   });
-  clear_padding(*dx);
   return {};
 }
 
 Result<void> run_average_pool_gradient(Frame& frame) {
   TRY(expect_trained(frame, 0));
-  const Array& dy = frame.in(0);
+  const ElementType type = frame.in(0).type();
   const Dims dims = TRY(sizes_from(frame, 1));
-  const Array like = Array::over(dy.type(), dims, nullptr, {}, dims.size() < 3 ? Layout::plain : dy.layout());
+  const Layout layout = layout_for(type, dims, frame.in(0).layout());
+  const Array like = Array::over(type, dims, nullptr, {}, dims.size() < 3 ? Layout::plain : layout);
   const kernels::PoolSizes sizes = TRY(pool_sizes(frame, like));
   TRY(expect_pooled(frame, dims, sizes));
-  Array* dx = TRY(frame.out(0, dy.type(), dims, dy.layout()));
+  Array* dx = TRY(frame.out(0, type, dims, layout));
   if (dx->count() == 0) return {};
+  const Array dy = TRY(in_layout(frame, frame.in(0), layout));
   const bool include = frame.flag("count_include_pad");
-  over_maps(frame, sizes, dy.type(), [&]<class T>(T, std::int64_t first, std::int64_t last) {
+  over_maps(frame, sizes, type, [&]<class T>(T, std::int64_t first, std::int64_t last) {
     kernels::average_pool_gradient(sizes, include, dy.data<T>(), first, last, dx->mutable_data<T>());
   });
-  clear_padding(*dx);
   return {};
 }
 

@@ -40,11 +40,30 @@ Result<Reads<T>> reads_of(Frame& frame, const ResizeRule& rule, const ResizeAxis
   return reads;
 }
 
+// One line whose elements are adjacent.
+template <class T>
+void give_back_line(const Reads<T>& reads, const T* from, T* to) {
+  std::fill_n(to, reads.in, T(0));
+  const T* weight = reads.weights.data();
+  for (std::int64_t j = 0; j < reads.out; ++j) {
+    T* sum = to + reads.first[static_cast<std::size_t>(j)];
+    for (std::int64_t t = 0; t < reads.taps; ++t) sum[t] += *weight++ * from[j];
+  }
+}
+
 // to[in][inner] += weights · from[out][inner], for each of `outer` slices; a task has some columns of one
 // slice.
 template <class T>
 void give_back(const Frame& frame, const Reads<T>& reads, std::int64_t outer, std::int64_t inner,
                const T* from, T* to) {
+  if (inner == 1) {
+    parallel(frame, outer, static_cast<double>(reads.taps * reads.out),
+             [&](std::int64_t begin, std::int64_t end) {
+               for (std::int64_t i = begin; i < end; ++i)
+                 give_back_line(reads, from + i * reads.out, to + i * reads.in);
+             });
+    return;
+  }
   const std::int64_t parts = (inner + kWidth - 1) / kWidth;
   const double cost = static_cast<double>(std::min(inner, kWidth) * reads.taps * reads.out);
   parallel(frame, outer * parts, cost, [&](std::int64_t begin, std::int64_t end) {
