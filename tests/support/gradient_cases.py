@@ -7,6 +7,8 @@ ROUNDS = 2
 # Rules without a gradient: the outputs do not change with the inputs, or only in steps.
 FLAT = {"And", "Ceil", "Equal", "Floor", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Not", "Or", "Round", "Shape",
         "Sign", "Size", "Xor"}
+# Rules that pass rounding as if it were none (straight-through): not the derivatives of what the operators compute.
+STRAIGHT_THROUGH = {":QuantizeLinear", ":DequantizeLinear", "ai.anybit:QuantizeDequantize", "ai.anybit.training:FakeQuantize"}
 
 
 def shape(rng, least=1, most=4, largest=4):
