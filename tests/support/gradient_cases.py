@@ -2,6 +2,10 @@
 
 `constants` among the attributes are the indices of inputs that are initializers, `outputs` is their number."""
 import numpy as np
+import onnx
+from onnx import helper
+from support.executing import NUMBERS
+from support.one_node import NEWEST_IR
 
 ROUNDS = 2
 # Rules without a gradient: the outputs do not change with the inputs, or only in steps.
@@ -111,11 +115,6 @@ def convolution(transposed):
                 {"auto_pad": how, "strides": [2, 2]})
 
     return [make, depthwise] + ([] if transposed else [same])
-
-
-def same_transposed(rng):
-    how = str(rng.choice(["SAME_UPPER", "SAME_LOWER"]))
-    return [spread(rng, (1, 2, 3, 4)), spread(rng, (2, 3, 3, 3))], {"auto_pad": how, "strides": [2, 2], "known": True}
 
 
 def pool(average):
@@ -314,3 +313,34 @@ RANDOM = {
     ":Tile": [lambda rng: ([spread(rng, (2, 3)), np.array([2, 3])],)],
     ":Gather": [gather, gather],
 }
+
+
+def _model(operator, inputs, constants, attributes, outputs, symbolic):
+    domain, op_type = operator.split(":")
+    names = [f"x{i}" if x is not None else "" for i, x in enumerate(inputs)]
+    node = helper.make_node(op_type, names, [f"y{i}" for i in range(outputs)], domain=domain, name="it", **attributes)
+    given = [(i, name, x) for i, (name, x) in enumerate(zip(names, inputs)) if name]
+    kept = [onnx.numpy_helper.from_array(x, name) for i, name, x in given if i in constants]
+    ports = [helper.make_tensor_value_info(name, NUMBERS[x.dtype],
+                                           [f"n{i}_{axis}" for axis in range(x.ndim)] if symbolic else x.shape)
+             for i, name, x in given if i not in constants]
+    results = [helper.make_empty_tensor_value_info(f"y{i}") for i in range(outputs)]
+    graph = helper.make_graph([node], "one", ports, results, kept)
+    opsets = [helper.make_opsetid("", 24)] + ([helper.make_opsetid(domain, 1)] if domain else [])
+    return helper.make_model(graph, opset_imports=opsets, ir_version=NEWEST_IR)
+
+
+def random_models(operator, rng, symbolic=False, in_float32=False):
+    """(a description, a model of one node, its inputs by name) for each of the operator's random cases."""
+    for turn in range(ROUNDS):
+        for number, make in enumerate(RANDOM[operator]):
+            case = make(rng)
+            attributes = dict(case[1]) if len(case) > 1 else {}
+            constants, outputs = attributes.pop("constants", ()), attributes.pop("outputs", 1)
+            inputs = [None if x is None else np.asarray(x) for x in case[0]]
+            if in_float32:
+                inputs = [x.astype(np.float32) if x is not None and x.dtype == np.float64 else x for x in inputs]
+            shapes = [None if x is None else x.shape for x in inputs]
+            feeds = {f"x{i}": x for i, x in enumerate(inputs) if x is not None and i not in constants}
+            yield (f"{operator} case {number}, turn {turn}: {shapes} {attributes}",
+                   _model(operator, inputs, constants, attributes, outputs, symbolic), feeds)

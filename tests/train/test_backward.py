@@ -14,16 +14,16 @@ def node(op_type, inputs, outputs, **attributes):
     return helper.make_node(op_type, inputs.split(), outputs.split(), name=f"/{outputs.split()[0]}", **attributes)
 
 
-def model_of(nodes, inputs, constants=None, kinds=None, shapes=None):
+def model_of(nodes, inputs, constants=None, kinds=None, shapes=None, total=None):
     """A model whose output is the sum of all elements of the value y."""
-    total = helper.make_node("ReduceSum", ["y"], [LOSS], keepdims=0, name="/loss")
+    end = helper.make_node("ReduceSum", ["y"], [LOSS], keepdims=0, name="/loss")
     kinds, shapes = kinds or {}, shapes or {}
     ports = [helper.make_tensor_value_info(name, kinds.get(name, DOUBLE), shapes.get(name, x.shape))
              for name, x in inputs.items()]
     kept = [numpy_helper.from_array(np.asarray(x), name) for name, x in (constants or {}).items()]
-    kind = next(iter(kinds.values()), DOUBLE)
-    ends = [helper.make_tensor_value_info(LOSS, kind if kind == TensorProto.FLOAT else DOUBLE, [])]
-    graph = helper.make_graph([*nodes, total], "net", ports, ends, kept)
+    single = TensorProto.FLOAT in kinds.values() and not total
+    ends = [helper.make_tensor_value_info(LOSS, TensorProto.FLOAT if single else DOUBLE, [])]
+    graph = helper.make_graph([*nodes, end], "net", ports, ends, kept)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)], ir_version=NEWEST_IR)
 
 
@@ -49,6 +49,25 @@ def test_a_gradient_is_the_same_in_every_build(rng):
     feeds = {"x": rng.normal(size=(2, 3))}
     model = model_of([node("Mul", "x x", "a"), node("Sin", "a", "b"), node("Sum", "a b x", "y")], feeds)
     assert with_gradients(model, LOSS, ["x"]) == with_gradients(model, LOSS, ["x"])
+
+
+def test_pads_of_a_transposed_convolution_follow_from_the_sizes_of_space(rng):
+    feeds = {"x": rng.normal(size=(2, 2, 3, 4)), "w": rng.normal(size=(2, 3, 3, 3))}
+    for attributes in ({"auto_pad": "SAME_UPPER"}, {"auto_pad": "SAME_LOWER"}, {"output_shape": [8, 9]},
+                       {"auto_pad": "VALID", "output_padding": [1, 0]}):
+        nodes = [node("ConvTranspose", "x w", "c", strides=[2, 2], **attributes), node("Sin", "c", "y")]
+        check(model_of(nodes, feeds, shapes={"x": ("n", 2, 3, 4)}), feeds, ["x", "w"], rng, about=attributes)
+    with pytest.raises(ExecutorError, match="(?s)ConvTranspose.*explicit pads"):
+        with_gradients(model_of([node("ConvTranspose", "x w", "c", auto_pad="SAME_UPPER"), node("Sin", "c", "y")],
+                                feeds, shapes={"x": ("n", 2, "h", "w")}), LOSS, ["x"])
+
+
+def test_a_cast_passes_gradients_in_the_type_of_its_input(rng):
+    feeds = {"x": rng.normal(size=(2, 3)).astype(np.float32)}
+    nodes = [node("Cast", "x", "d", to=DOUBLE), node("Sin", "d", "y")]
+    found = run(with_gradients(model_of(nodes, feeds, kinds={"x": TensorProto.FLOAT}, total=DOUBLE), LOSS, ["x"]), feeds)[1]
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, np.cos(feeds["x"]), rtol=1e-6)
 
 
 @pytest.mark.parametrize("sizes", [("n", 3, "m"), (None, None, None), (2, "n", "n")])

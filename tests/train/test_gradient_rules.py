@@ -9,8 +9,8 @@ import pytest
 from onnx import helper
 from support import backend
 from support.differences import FLOATS, check_model
-from support.gradient_cases import FLAT, RANDOM, ROUNDS, STRAIGHT_THROUGH
-from support.executing import NUMBERS, Executor, operators_with_gradient, with_gradients
+from support.gradient_cases import FLAT, RANDOM, STRAIGHT_THROUGH, random_models
+from support.executing import Executor, operators_with_gradient, with_gradients
 from support.one_node import NEWEST_IR
 
 ROUNDING = {"Cast", "CastLike"}  # differences see the steps
@@ -75,40 +75,12 @@ def test_rules_match_central_differences_on_the_node_cases_of_onnx(name):
     check_model(model, feeds, rng, wanted, through=1 if operator in FIRST_ONLY else None, about=name)
 
 
-def model_of(operator, inputs, constants, attributes, outputs, symbolic):
-    domain, op_type = operator.split(":")
-    names = [f"x{i}" if x is not None else "" for i, x in enumerate(inputs)]
-    node = helper.make_node(op_type, names, [f"y{i}" for i in range(outputs)], domain=domain, name="it", **attributes)
-    ports, kept = [], []
-    for i, (name, x) in enumerate(zip(names, inputs)):
-        if not name:
-            continue
-        if i in constants:
-            kept.append(onnx.numpy_helper.from_array(x, name))
-            continue
-        shape = [f"n{i}_{axis}" for axis in range(x.ndim)] if symbolic else x.shape
-        ports.append(helper.make_tensor_value_info(name, NUMBERS[x.dtype], shape))
-    results = [helper.make_empty_tensor_value_info(f"y{i}") for i in range(outputs)]
-    graph = helper.make_graph([node], "one", ports, results, kept)
-    opsets = [helper.make_opsetid("", 24)] + ([helper.make_opsetid(domain, 1)] if domain else [])
-    return helper.make_model(graph, opset_imports=opsets, ir_version=NEWEST_IR)
-
-
 @pytest.mark.parametrize("symbolic", [False, True], ids=["known", "symbolic"])
 @pytest.mark.parametrize("operator", sorted(RANDOM))
 def test_rules_match_central_differences_on_random_shapes(operator, symbolic):
     rng = rng_of(f"{operator} {symbolic}")
-    for turn in range(ROUNDS):
-        for number, make in enumerate(RANDOM[operator]):
-            case = make(rng)
-            inputs, attributes = case[0], dict(case[1]) if len(case) > 1 else {}
-            constants, outputs = attributes.pop("constants", ()), attributes.pop("outputs", 1)
-            inputs = [None if x is None else np.asarray(x) for x in inputs]
-            model = model_of(operator, inputs, constants, attributes, outputs, symbolic)
-            feeds = {f"x{i}": x for i, x in enumerate(inputs) if x is not None and i not in constants}
-            shapes = [None if x is None else x.shape for x in inputs]
-            through = 1 if operator.split(":")[1] in FIRST_ONLY else None
-            check_model(model, feeds, rng, through=through, about=f"{operator} case {number}, turn {turn}: {shapes} {attributes}")
+    for about, model, feeds in random_models(operator, rng, symbolic):
+        check_model(model, feeds, rng, through=1 if operator.split(":")[1] in FIRST_ONLY else None, about=about)
 
 
 def test_every_rule_has_random_cases():

@@ -162,12 +162,15 @@ Result<Gradient::NodeAttributes> backward_attributes(Gradient& g) {
     if (given) attributes.insert(attributes.end(), pads.begin(), pads.end());
     return attributes;
   }
-  const auto &x = g.in(0).shape, &w = g.in(1).shape, &y = g.out().shape;
-  const auto from = x ? numbers(*x) : std::nullopt, kernel = w ? numbers(*w) : std::nullopt;
-  const auto to = y ? numbers(*y) : std::nullopt;
+  // Of the space only: batches may be of any size.
+  const auto space = [](const Value& value) {
+    return value.shape && value.shape->size() >= 2 ? numbers(std::span(*value.shape).subspan(2))
+                                                   : std::nullopt;
+  };
+  const auto from = space(g.in(0)), kernel = space(g.in(1)), to = space(g.out());
   if (!from || !kernel || !to)
     return wrong("its pads depend on sizes that are not known before the model runs", "explicit pads");
-  const std::size_t axes = from->size() - 2;
+  const std::size_t axes = from->size();
   const auto list = [&](std::string_view name) {
     return g.integers(name).value_or(std::vector<std::int64_t>(axes, 1));
   };
@@ -176,8 +179,8 @@ Result<Gradient::NodeAttributes> backward_attributes(Gradient& g) {
   std::vector<std::int64_t> pads(2 * axes);
   const bool more_before = g.text("auto_pad", "NOTSET") != "SAME_UPPER";
   for (std::size_t i = 0; i < axes; ++i) {
-    const std::int64_t extent = ((*kernel)[i + 2] - 1) * dilations[i] + 1;
-    const std::int64_t all = strides[i] * ((*from)[i + 2] - 1) + extra[i] + extent - (*to)[i + 2];
+    const std::int64_t extent = ((*kernel)[i] - 1) * dilations[i] + 1;
+    const std::int64_t all = strides[i] * ((*from)[i] - 1) + extra[i] + extent - (*to)[i];
     const std::int64_t total = std::max<std::int64_t>(all, 0);
     pads[i] = more_before ? total - total / 2 : total / 2;
     pads[axes + i] = total - pads[i];
