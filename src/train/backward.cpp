@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
@@ -18,14 +19,23 @@ namespace {
 // Rules add operators in the form of this opset, which no later one has changed: axes are inputs.
 constexpr std::int64_t kOldest = 18;
 
-Result<void> check_there(const Ledger& ledger, const graph::Graph& graph, std::string_view name,
+// Values of the main graph alone: those inside nodes have no gradients of their own.
+std::unordered_set<std::string_view> values_of(const graph::Graph& graph) {
+  std::unordered_set<std::string_view> all;
+  for (const graph::ValueInfo& one : graph.inputs) all.insert(one.name.str());
+  for (const graph::Tensor& one : graph.initializers) all.insert(one.name.str());
+  for (const graph::Node& node : graph.nodes) all.insert(node.outputs.begin(), node.outputs.end());
+  all.erase("");
+  return all;
+}
+
+Result<void> check_there(const std::unordered_set<std::string_view>& values, std::string_view name,
                          std::string_view what) {
-  if (ledger.exists(std::string(name))) return {};
-  std::vector<std::string_view> there;
-  for (const graph::Tensor& one : graph.initializers) there.push_back(one.name.str());
-  for (const graph::Node& node : graph.nodes)
-    there.insert(there.end(), node.outputs.begin(), node.outputs.end());
-  return error_at(Code::not_found, {}, fmt::format("the model has no value '{}' ({})", shown(name), what),
+  if (values.contains(name)) return {};
+  std::vector<std::string_view> there(values.begin(), values.end());
+  std::ranges::sort(there);
+  return error_at(Code::not_found, {},
+                  fmt::format("the main graph has no value '{}' ({})", shown(name), what),
                   did_you_mean(name, there));
 }
 
@@ -59,10 +69,15 @@ Result<std::vector<std::string>> add_gradients(graph::Model& model, std::string_
   Ledger ledger = TRY(Ledger::of(model));
   graph::Graph& graph = *model.graph;
   const std::string end(loss);
-  TRY(check_there(ledger, graph, loss, "the loss"));
+  const auto values = values_of(graph);
+  TRY(check_there(values, loss, "the loss"));
   TRY(check_loss(ledger, end));
   for (const std::string& name : wanted) {
-    TRY(check_there(ledger, graph, name, "whose gradient is wanted"));
+    TRY(check_there(values, name, "whose gradient is wanted"));
+    if (!ledger.is_float(name))
+      return invalid_argument(fmt::format("'{}', whose gradient is wanted, is {}", shown(name),
+                                          ops::to_string(ledger.facts(name))),
+                              "a value of real numbers");
     ledger.mark(name);
   }
   ledger.spread(graph);

@@ -20,7 +20,6 @@ class Ledger {
 
   const ops::Value& facts(const std::string& value) const;
   void note(const std::string& value, ops::Value facts) { facts_[value] = std::move(facts); }
-  bool exists(const std::string& value) const { return facts_.contains(value); }
   bool is_float(const std::string& value) const;
 
   // Marks the values that depend on marked ones, in all graphs.

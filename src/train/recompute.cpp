@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "graph/index.hpp"
+#include "graph/node.hpp"
 
 namespace anybit::train {
 namespace {
@@ -14,7 +15,7 @@ using graph::Node;
 
 class Segments {
  public:
-  explicit Segments(std::span<const Node> forward) : forward_(forward) {
+  Segments(std::span<const Node> forward, const Ledger& ledger) : forward_(forward), ledger_(ledger) {
     for (std::size_t i = 0; i < forward.size(); ++i) {
       for (const std::string& name : forward[i].outputs) makers_.emplace(name, i);
     }
@@ -57,7 +58,7 @@ class Segments {
     std::size_t segment = 0, begin = 0;
     for (std::size_t i = 0; i < n; ++i) {
       segment_.push_back(segment);
-      if (last_use_[i] > i) {
+      if (last_use_[i] > i && is_large(forward_[i])) {
         ++crossing;
         ++ends[last_use_[i]];
       }
@@ -68,7 +69,14 @@ class Segments {
     }
   }
 
+  // Shapes and the like may cross cuts: keeping them costs nothing.
+  bool is_large(const Node& node) const {
+    const auto counts = [&](const std::string& name) { return !name.empty() && ledger_.is_float(name); };
+    return !graph::is(node, "Constant") && std::ranges::any_of(node.outputs, counts);
+  }
+
   std::span<const Node> forward_;
+  const Ledger& ledger_;
   std::unordered_map<std::string, std::size_t> makers_;
   std::vector<std::size_t> last_use_, segment_;
 };
@@ -119,7 +127,7 @@ class Copies {
 }  // namespace
 
 void recompute(std::span<const Node> forward, const std::vector<std::size_t>& ends, Writer& writer) {
-  const Segments segments(forward);
+  const Segments segments(forward, writer.ledger());
   if (ends.empty() || segments.count() < 2) return;
   std::vector<Node> all;
   std::size_t done = 0;

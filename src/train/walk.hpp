@@ -11,7 +11,8 @@ namespace anybit::train {
 
 class Walk {
  public:
-  explicit Walk(Writer& writer) : writer_(writer), ledger_(writer.ledger()) {}
+  // `depth`: of graphs inside nodes.
+  explicit Walk(Writer& writer, int depth = 0) : writer_(writer), ledger_(writer.ledger()), depth_(depth) {}
 
   // Adds to the gradient of a value; summed over the axes along which the value was broadcast.
   void add(const std::string& value, std::string gradient);
@@ -31,6 +32,7 @@ class Walk {
 
   Writer& writer_;
   Ledger& ledger_;
+  int depth_;
   std::unordered_map<std::string, std::string> gradients_;
   std::vector<std::size_t> ends_;
 };

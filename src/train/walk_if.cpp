@@ -13,6 +13,9 @@ namespace {
 
 using graph::Graph;
 using graph::Node;
+// Each level computes the branches below it twice, forward and backward.
+constexpr int kDeepest = 8;
+
 using New = std::unordered_map<std::string, std::string>;  // names by old names
 
 void rename_value(std::string& name, const New& names) {
@@ -69,7 +72,7 @@ Result<Graph> Walk::branch_of_if(const Node& node, const Graph& branch,
   name_anew(branch, ledger_, names);
   apply_names(copy, ledger_, names);
   Writer writer(ledger_, copy.nodes);
-  Walk walk(writer);
+  Walk walk(writer, depth_ + 1);
   for (std::size_t i = 0; i < node.outputs.size() && i < copy.outputs.size(); ++i) {
     const std::string dy = node.outputs[i].empty() ? "" : of(node.outputs[i]);
     const std::string& made = copy.outputs[i].name.str();
@@ -95,6 +98,10 @@ Result<void> Walk::back_if(const Node& node) {
   std::erase_if(wanted,
                 [&](const std::string& name) { return !ledger_.depends(name) || !ledger_.is_float(name); });
   if (wanted.empty()) return {};
+  if (depth_ >= kDeepest) {
+    return error_at(Code::unsupported, {}, fmt::format("If is nested more than {} deep", kDeepest),
+                    "freeze what lies before the node");
+  }
   Node gradient = graph::make_node("If", {node.inputs[0]}, {});
   gradient.opset = node.opset;
   for (const char* which : {"then_branch", "else_branch"}) {

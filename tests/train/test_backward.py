@@ -176,6 +176,27 @@ def test_a_wrong_name_is_an_error_with_a_suggestion(rng):
         with_gradients(model, "los", ["weight"])
 
 
+def test_only_real_numbers_of_the_main_graph_have_gradients(rng):
+    feeds = {"x": rng.normal(size=(2, 3)), "first": np.array(True), "second": np.array(True), "w": rng.normal(size=3)}
+    model = model_of(choice(), feeds, kinds={"first": TensorProto.BOOL, "second": TensorProto.BOOL})
+    with pytest.raises(ExecutorError, match="(?s)'first'.*is bool.*real numbers"):
+        with_gradients(model, LOSS, ["first"])
+    with pytest.raises(ExecutorError, match="no value 't'"):
+        with_gradients(model, LOSS, ["t"])
+
+
+def test_branches_nested_too_deep_are_refused(rng):
+    """A gradient of If in If in If … doubles with every level."""
+    value, inner = "x", branch([node("Sin", "x", "deepest")], "deepest")
+    for level in range(12):
+        other = branch([node("Identity", value, f"o{level}")], f"o{level}")
+        inner = branch([node("If", "first", f"c{level}", then_branch=inner, else_branch=other)], f"c{level}")
+    feeds = {"x": rng.normal(size=3), "first": np.array(True)}
+    top = node("If", "first", "y", then_branch=inner, else_branch=branch([node("Neg", "x", "top")], "top"))
+    with pytest.raises(ExecutorError, match="(?s)nested more than 8 deep.*freeze"):
+        with_gradients(model_of([top], feeds, kinds={"first": TensorProto.BOOL}), LOSS, ["x"])
+
+
 def test_a_loss_of_many_elements_is_refused(rng):
     feeds = {"x": rng.normal(size=3)}
     model = model_of([node("Sin", "x", "y")], feeds)

@@ -123,8 +123,13 @@ Result<void> raise_to_13(Raising& raising) {
   return {};
 }
 
-Result<void> softmax_gradient(Gradient& g) { return gradient_by_output(g, "SoftmaxGradient"); }
-Result<void> log_softmax_gradient(Gradient& g) { return gradient_by_output(g, "LogSoftmaxGradient"); }
+// Before 13 the axes from `axis` on were one.
+template <Kind What>
+Result<void> gradient(Gradient& g) {
+  if (g.version < 13)
+    return wrong(fmt::format("it is of version {} of the operator", g.version), "version 13 or newer");
+  return gradient_by_output(g, What == Kind::log ? "LogSoftmaxGradient" : "SoftmaxGradient");
+}
 
 }  // namespace
 
@@ -143,7 +148,7 @@ std::span<const Descriptor> softmax_descriptors() {
        .run = run<Kind::log>,
        .raise = {{13, raise_to_13}},
        .traits = computes_sensitive().with_mask(0),
-       .gradient = log_softmax_gradient},
+       .gradient = gradient<Kind::log>},
       {.name = "Softmax",
        .domain = "",
        .since = {1, 11, 13},
@@ -152,7 +157,7 @@ std::span<const Descriptor> softmax_descriptors() {
        .raise = {{13, raise_to_13}},
        .traits =
            {.role = Traits::Role::compute, .range = Traits::Range{0.0f, 1.0f}, .mask = 0, .alias = "softmax"},
-       .gradient = softmax_gradient},
+       .gradient = gradient<Kind::plain>},
   };
   return all;
 }
