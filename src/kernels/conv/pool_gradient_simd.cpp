@@ -14,19 +14,19 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // The taps of one axis that are inside the input, for an output. Most windows are inside as a whole: no
 // divisions.
-HWY_INLINE bool IsWhole(const WindowAxis& axis, std::int64_t o) {
+HWY_INLINE bool IsInside(const WindowAxis& axis, std::int64_t o) {
   const std::int64_t start = start_of(axis, o);
   return start >= 0 && start + (axis.kernel - 1) * axis.dilation < axis.input;
 }
 HWY_INLINE Range TapsOf(const WindowAxis& axis, std::int64_t o) {
-  return IsWhole(axis, o) ? Range{0, axis.kernel} : taps_inside(axis, o);
+  return IsInside(axis, o) ? Range{0, axis.kernel} : taps_inside(axis, o);
 }
 
 // One window on the input: the taps inside, and the offset of its first position.
 struct Place {
   Range depth, height, width;
   std::int64_t id, ih, iw;
-  bool whole;
+  bool inside;
 };
 
 // Calls body(offset of the input) for the taps of a window, in order.
@@ -51,11 +51,11 @@ HWY_INLINE void EachOutput(const Window& window, const Body& body) {
   for (std::int64_t od = 0; od < d.output; ++od) {
     for (std::int64_t oh = 0; oh < h.output; ++oh) {
       Place place{TapsOf(d, od), TapsOf(h, oh), {}, start_of(d, od), start_of(h, oh), 0, false};
-      const bool whole = IsWhole(d, od) && IsWhole(h, oh);
+      const bool inside = IsInside(d, od) && IsInside(h, oh);
       for (std::int64_t ow = 0; ow < w.output; ++ow) {
         place.width = TapsOf(w, ow);
         place.iw = start_of(w, ow);
-        place.whole = whole && IsWhole(w, ow);
+        place.inside = inside && IsInside(w, ow);
         body(at++, place, od, oh, ow);
       }
     }
@@ -121,7 +121,7 @@ HWY_INLINE void SpreadAll(const PoolSizes& sizes, bool include_padding, const T*
     EachOutput(window, [&](std::int64_t at, const Place& place, std::int64_t od, std::int64_t oh,
                            std::int64_t ow) HWY_ATTR {
       const std::int64_t count =
-          place.whole ? kernel_size(window) : pool_count(window, include_padding, od, oh, ow);
+          place.inside ? kernel_size(window) : pool_count(window, include_padding, od, oh, ow);
       const T divisor = static_cast<T>(std::max<std::int64_t>(count, 1));
       EachLane<T>(lanes, [&](auto d, std::int64_t lane) HWY_ATTR {
         const auto share = hn::Div(hn::LoadU(d, dy + map * out + at * lanes + lane), hn::Set(d, divisor));

@@ -33,7 +33,9 @@ Result<Statistics> statistics_of(Frame& frame, const ChannelRows& rows, const T*
   const bool own = frame.flag("training_mode"), saved = own && frame.has(5);
   if (!own || saved) {
     const std::size_t first = saved ? 5 : 3;
-    return Statistics{TRY(as_doubles(frame, first)), TRY(as_doubles(frame, first + 1))};
+    const std::span<const double> mean = TRY(as_doubles(frame, first));
+    const std::span<const double> variance = TRY(as_doubles(frame, first + 1));
+    return Statistics{mean, variance};
   }
   const auto mean = TRY(frame.scratch_of<double>(rows.channels)),
              variance = TRY(frame.scratch_of<double>(rows.channels));

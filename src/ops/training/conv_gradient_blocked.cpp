@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
+#include <utility>
 
 #include "kernels/conv/conv_gradient_onednn.hpp"
 #include "kernels/move/layout_transform.hpp"
@@ -126,44 +127,43 @@ std::optional<Pieces> cut(kernels::ConvGradientPiece piece) {
 }
 
 // Memory of the pieces that run at the same time.
-class Slots {
+class PieceMemory {
  public:
-  static Result<Slots> make(Frame& frame, std::int64_t pieces, std::int64_t bytes) {
-    Slots slots;
+  static Result<PieceMemory> make(Frame& frame, std::int64_t pieces, std::int64_t bytes) {
+    PieceMemory made;
     const std::int64_t count = std::min<std::int64_t>(frame.pool().threads(), pieces);
-    slots.free_ = TRY(frame.scratch_of<std::byte*>(count));
+    made.free_ = TRY(frame.scratch_of<std::byte*>(count));
     const std::int64_t each = (bytes + 63) / 64 * 64;
-    std::byte* memory = TRY(frame.scratch(each * count));
-    for (std::size_t i = 0; i < slots.free_.size(); ++i)
-      slots.free_[i] = memory + static_cast<std::int64_t>(i) * each;
-    slots.left_ = slots.free_.size();
-    return slots;
+    std::byte* place = TRY(frame.scratch(each * count));
+    for (std::byte*& one : made.free_) one = std::exchange(place, place + each);
+    made.left_ = made.free_.size();
+    return made;
   }
-  Slots() = default;
-  Slots(Slots&& other) noexcept : free_(other.free_), left_(other.left_) {}
+  PieceMemory() = default;
+  PieceMemory(PieceMemory&& other) noexcept : free_(other.free_), left_(other.left_) {}
 
   template <class Body>
   void with(const Body& body) {
     struct Held {
-      explicit Held(Slots& of) : slots(of) {
-        std::unique_lock lock(slots.mutex_);
-        slots.returned_.wait(lock, [this] { return slots.left_ > 0; });
-        memory = slots.free_[--slots.left_];
+      explicit Held(PieceMemory& owner) : of(owner) {
+        std::unique_lock lock(of.mutex_);
+        of.returned_.wait(lock, [this] { return of.left_ > 0; });
+        place = of.free_[--of.left_];
       }
       ~Held() {
         {
-          const std::lock_guard lock(slots.mutex_);
-          slots.free_[slots.left_++] = memory;
+          const std::lock_guard lock(of.mutex_);
+          of.free_[of.left_++] = place;
         }
-        slots.returned_.notify_one();
+        of.returned_.notify_one();
       }
       Held(const Held&) = delete;
       Held& operator=(const Held&) = delete;
-      Slots& slots;
-      std::byte* memory = nullptr;
+      PieceMemory& of;
+      std::byte* place = nullptr;
     };
     const Held held(*this);
-    body(held.memory);
+    body(held.place);
   }
 
  private:
@@ -218,11 +218,11 @@ Result<bool> gradient_by_input_blocked(Frame& frame, const ConvSizes& sizes, con
   const auto weights = TRY(frame.scratch_of<float>(pieces->most->weight_count()));
   pieces->most->order_weights(w.data<float>(), weights.data());
   const auto work_bytes = static_cast<std::int64_t>((pieces->scratch_bytes() + 63) / 64 * 64);
-  Slots slots = TRY(
-      Slots::make(frame, pieces->count, from.bytes(pieces->images) + to.bytes(pieces->images) + work_bytes));
+  PieceMemory memory = TRY(PieceMemory::make(
+      frame, pieces->count, from.bytes(pieces->images) + to.bytes(pieces->images) + work_bytes));
   frame.pool().run(pieces->count, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t p = begin; p < end; ++p) {
-      slots.with([&](std::byte* slot) {
+      memory.with([&](std::byte* slot) {
         const std::int64_t first = p * pieces->images, count = std::min(pieces->images, sizes.batch - first);
         const float* gradients = given(dy, from, block, first, count, slot);
         float* result =
@@ -249,11 +249,11 @@ Result<bool> gradient_by_weight_blocked(Frame& frame, const ConvSizes& sizes, co
   const Side gradients(dy, block), images = few ? Side::plain(x) : Side(x, block);
   const auto sums = TRY(frame.scratch_of<float>(size * pieces->count));
   const auto work_bytes = static_cast<std::int64_t>((pieces->scratch_bytes() + 63) / 64 * 64);
-  Slots slots = TRY(Slots::make(frame, pieces->count,
-                                gradients.bytes(pieces->images) + images.bytes(pieces->images) + work_bytes));
+  PieceMemory memory = TRY(PieceMemory::make(
+      frame, pieces->count, gradients.bytes(pieces->images) + images.bytes(pieces->images) + work_bytes));
   frame.pool().run(pieces->count, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t p = begin; p < end; ++p) {
-      slots.with([&](std::byte* slot) {
+      memory.with([&](std::byte* slot) {
         const std::int64_t first = p * pieces->images, count = std::min(pieces->images, sizes.batch - first);
         const float* of_y = given(dy, gradients, block, first, count, slot);
         const float* of_x = given(x, images, block, first, count, slot);

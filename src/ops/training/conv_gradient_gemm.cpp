@@ -59,7 +59,7 @@ Result<void> gradient_by_weight_gemm(Frame& frame, const ConvSizes& sizes, const
                                      float* dw) {
   const std::int64_t rows = sizes.out_per_group(), columns = sizes.depth();
   const std::int64_t taps = kernel_size(sizes.window), channels = sizes.in_per_group();
-  const auto product = TRY(frame.scratch_of<float>(rows * columns));
+  const auto sums = TRY(frame.scratch_of<float>(rows * columns));
   for (std::int64_t group = 0; group < sizes.groups; ++group) {
     const WindowColumns windows(sizes, group, x);
     const kernels::FloatGemmWork work{.m = rows,
@@ -67,11 +67,11 @@ Result<void> gradient_by_weight_gemm(Frame& frame, const ConvSizes& sizes, const
                                       .k = sizes.batch * output_size(sizes.window),
                                       .a = {dy + group * rows, 1, sizes.out_channels},
                                       .b = &windows,
-                                      .c = product.data(),
+                                      .c = sums.data(),
                                       .c_stride = columns};
     kernels::gemm(work, frame.pool());
     for (std::int64_t o = 0; o < rows; ++o) {
-      const float* from = product.data() + o * columns;
+      const float* from = sums.data() + o * columns;
       float* to = dw + (group * rows + o) * columns;
       for (std::int64_t i = 0; i < channels; ++i) {
         for (std::int64_t k = 0; k < taps; ++k) to[i * taps + k] = from[k * channels + i];

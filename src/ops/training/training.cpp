@@ -48,8 +48,10 @@ std::optional<Shape> shape_in(const Call& call, std::size_t i) {
 Result<SameLayout> in_same_layout(Frame& frame, std::size_t first, std::size_t second) {
   const Layout one = frame.in(first).layout(), other = frame.in(second).layout();
   const Layout layout = one == Layout::plain ? other : one;
-  return SameLayout{TRY(in_layout(frame, frame.in(first), layout)),
-                    TRY(in_layout(frame, frame.in(second), layout))};
+  SameLayout both;
+  both.first = TRY(in_layout(frame, frame.in(first), layout));
+  both.second = TRY(in_layout(frame, frame.in(second), layout));
+  return both;
 }
 
 Result<Array*> out_like(Frame& frame, std::size_t over, const Array& like) {

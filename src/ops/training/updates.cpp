@@ -64,7 +64,7 @@ void over_elements(const Frame& frame, const Lists& lists, const Body& body) {
 // An attribute with a number for each tensor; one for all if it is absent.
 struct PerTensor {
   std::optional<std::span<const float>> list;
-  double otherwise;
+  double otherwise = 0;
   double of(std::size_t t) const { return list ? static_cast<double>((*list)[t]) : otherwise; }
 };
 
@@ -103,9 +103,11 @@ struct Tuning {
 };
 
 Result<Tuning> tuning_of(const Frame& frame, std::size_t count) {
-  return Tuning{TRY(per_tensor(frame, "rate_scales", count, 1)),
-                TRY(per_tensor(frame, "decay_scales", count, 1)),
-                TRY(per_tensor(frame, "lower", count, kUnbounded))};
+  Tuning tuning;
+  tuning.scale = TRY(per_tensor(frame, "rate_scales", count, 1));
+  tuning.decay = TRY(per_tensor(frame, "decay_scales", count, 1));
+  tuning.lower = TRY(per_tensor(frame, "lower", count, kUnbounded));
+  return tuning;
 }
 
 // The type of a list's elements at `bytes`, from element `first` on.
