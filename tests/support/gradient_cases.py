@@ -9,7 +9,7 @@ from support.one_node import NEWEST_IR
 
 ROUNDS = 2
 # Rules without a gradient: the outputs do not change with the inputs, or only in steps.
-FLAT = {"And", "Ceil", "Equal", "Floor", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Not", "Or", "Round", "Shape",
+FLAT = {"And", "Ceil", "Equal", "Floor", "Greater", "GreaterOrEqual", "Hardmax", "Less", "LessOrEqual", "Not", "Or", "Round", "Shape",
         "Sign", "Size", "Xor"}
 # Rules that pass rounding as if it were none (straight-through): not the derivatives of what the operators compute.
 STRAIGHT_THROUGH = {":QuantizeLinear", ":DequantizeLinear", "ai.anybit:QuantizeDequantize", "ai.anybit.training:FakeQuantize"}
@@ -271,6 +271,46 @@ def moved(rng):
     return [spread(rng, dims)], {"perm": [int(v) for v in rng.permutation(len(dims))]}
 
 
+def instance_norm(rng):
+    channels = int(rng.integers(1, 5))
+    x = spread(rng, (2, channels, *shape(rng, least=1, most=2), 3))
+    return [x, spread(rng, (channels,)), spread(rng, (channels,))], {"epsilon": 0.01}
+
+
+def group_norm(rng):
+    groups, each = (int(n) for n in rng.integers(1, 4, 2))
+    x = spread(rng, (2, groups * each, *shape(rng, least=0, most=2), 3))
+    return [x, spread(rng, (groups * each,)), spread(rng, (groups * each,))], {"num_groups": groups, "epsilon": 0.01}
+
+
+def gather_elements(rng):
+    dims = shape(rng, least=1, most=3)
+    axis = int(rng.integers(-len(dims), len(dims)))
+    return [spread(rng, dims), rng.integers(-dims[axis], dims[axis], dims)], {"axis": axis}
+
+
+def gather_nd(rng):
+    x = spread(rng, (3, 4, 2))
+    return [x, np.stack([rng.integers(0, 3, (2, 2)), rng.integers(0, 4, (2, 2))], -1)], {}
+
+
+def scatter_elements(how):
+    def make(rng):
+        indices = np.stack([rng.permutation(4)[:3] for _ in range(2)])
+        return [spread(rng, (2, 4)), indices, spread(rng, (2, 3))], {"axis": 1, "reduction": how}
+    return make
+
+
+def scatter_nd(how):
+    def make(rng):
+        return [spread(rng, (4, 3)), rng.permutation(4)[:2].reshape(2, 1), spread(rng, (2, 3))], {"reduction": how}
+    return make
+
+
+def depth_to_space(rng):
+    return [spread(rng, (2, 8, 2, 3))], {"blocksize": 2, "mode": "DCR"}
+
+
 MICROSOFT = "com.microsoft"
 RANDOM = {
     ":Abs": unary(), ":Acos": unary(inside), ":Acosh": unary(lambda rng, dims: rng.uniform(1.3, 3, dims)), ":Asin": unary(inside),
@@ -311,7 +351,13 @@ RANDOM = {
     ":Pad": [pad("constant"), pad("reflect"), pad("edge"), pad("wrap")],
     ":Expand": [lambda rng: ([spread(rng, (3, 1)), np.array([2, 1, 4])],), lambda rng: ([spread(rng, (3,)), np.array([1])],)],
     ":Tile": [lambda rng: ([spread(rng, (2, 3)), np.array([2, 3])],)],
-    ":Gather": [gather, gather],
+    ":Gather": [gather, gather], ":GatherElements": [gather_elements], ":GatherND": [gather_nd],
+    ":ScatterElements": [scatter_elements("none"), scatter_elements("add")], ":ScatterND": [scatter_nd("none"), scatter_nd("add")],
+    ":ReverseSequence": [lambda rng: ([spread(rng, (4, 3, 2)), np.array([2, 4, 1])],)],
+    ":CumSum": [lambda rng: ([spread(rng, (3, 4)), np.array(1)], {"exclusive": int(rng.integers(0, 2)), "reverse": int(rng.integers(0, 2))})],
+    ":Trilu": [lambda rng: ([spread(rng, (2, 3, 4)), np.array(1)], {"upper": 0}), lambda rng: ([spread(rng, (3, 3))],)],
+    ":DepthToSpace": [depth_to_space], ":SpaceToDepth": [lambda rng: ([spread(rng, (2, 2, 4, 6))], {"blocksize": 2})],
+    ":Shrink": unary(lambd=0.51234, bias=0.2), ":InstanceNormalization": [instance_norm], ":GroupNormalization": [group_norm],
 }
 
 

@@ -167,6 +167,14 @@ def test_an_operator_without_rule_is_named_with_a_hint(rng):
     check(model, feeds, ["z"], rng)  # what lies before the node is frozen
 
 
+def test_a_form_without_gradient_is_refused_with_its_reason(rng):
+    feeds = {"x": rng.normal(size=4)}
+    constants = {"i": np.array([1, 2]), "u": np.ones(2)}
+    model = model_of([node("ScatterElements", "x i u", "s", reduction="max"), node("Sin", "s", "y")], feeds, constants)
+    with pytest.raises(ExecutorError, match="(?s)'/s' \\(ScatterElements\\).*reduction 'max'.*none or add"):
+        with_gradients(model, LOSS, ["x"])
+
+
 def test_a_wrong_name_is_an_error_with_a_suggestion(rng):
     feeds = {"x": rng.normal(size=3)}
     model = model_of([node("Mul", "x weight", "y")], feeds, {"weight": np.ones(3)})

@@ -130,6 +130,12 @@ Result<void> clip_gradient(Gradient& g) {
   return {};
 }
 
+Result<void> shrink_gradient(Gradient& g) {
+  const std::string far = g.add("Greater", {g.add("Abs", {g.input(0)}), g.number(g.real("lambd", 0.5))});
+  g.set(0, only_where(g, far, g.dy()));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> clip_descriptors() {
@@ -149,7 +155,8 @@ std::span<const Descriptor> clip_descriptors() {
        .infer = infer_same,
        .run = run_shrink,
        .layouts = Layouts::each,
-       .traits = of_each_element()},
+       .traits = of_each_element(),
+       .gradient = shrink_gradient},
   };
   return all;
 }
