@@ -18,6 +18,19 @@ def _kept_float32(model):
     return {node.input[2] for node in model.graph.node if node.op_type == "Resize" and len(node.input) > 2}
 
 
+def _cast(attribute):
+    """Casts to float32 and constants of float32 become float64."""
+    if attribute.name == "to" and attribute.i == TensorProto.FLOAT:
+        attribute.i = TensorProto.DOUBLE
+    value = None
+    if attribute.name == "value" and attribute.t.data_type == TensorProto.FLOAT:
+        value = numpy_helper.to_array(attribute.t)
+    if attribute.name in ("value_float", "value_floats"):
+        value = helper.get_attribute_value(attribute)
+    if value is not None:
+        attribute.CopyFrom(helper.make_attribute("value", numpy_helper.from_array(np.asarray(value, np.float64))))
+
+
 def in_double(model):
     """The model in float64."""
     model = onnx.ModelProto.FromString(model.SerializeToString())
@@ -27,6 +40,9 @@ def in_double(model):
         if kind.elem_type in FLOATS and port.name not in kept:
             kind.elem_type = TensorProto.DOUBLE
     del model.graph.value_info[:]
+    for node in model.graph.node:
+        for attribute in node.attribute:
+            _cast(attribute)
     for i, constant in enumerate(model.graph.initializer):
         if constant.data_type in FLOATS and constant.name not in kept:
             double = numpy_helper.to_array(constant).astype(np.float64)

@@ -54,13 +54,17 @@ def node_case_names():
     return found
 
 
-@pytest.mark.parametrize("name", node_case_names())
-def test_rules_match_central_differences_on_the_node_cases_of_onnx(name):
+def case_of(name):
     case = backend.cases()[name]
     model = onnx.load(pathlib.Path(case.model_dir) / "model.onnx")
     inputs, _ = next(backend.data_sets(case, model))
+    return model, {port.name: np.asarray(x) for port, x in zip(model.graph.input, inputs)}
+
+
+@pytest.mark.parametrize("name", node_case_names())
+def test_rules_match_central_differences_on_the_node_cases_of_onnx(name):
+    model, feeds = case_of(name)
     rng = rng_of(name)
-    feeds = {port.name: np.asarray(x) for port, x in zip(model.graph.input, inputs)}
     operator = model.graph.node[0].op_type
     # Away from kinks and ties, which many cases have on purpose.
     for key, x in feeds.items():
@@ -74,6 +78,26 @@ def test_rules_match_central_differences_on_the_node_cases_of_onnx(name):
         for port in model.graph.output:
             port.type.tensor_type.ClearField("shape")
     check_model(model, feeds, rng, wanted, through=1 if operator in FIRST_ONLY else None, about=name)
+
+
+# Operators of ONNX as functions of others, as their node cases spell them out.
+FUNCTIONS = ["test_attention_3d_*expanded", "test_attention_4d_softcap_expanded", "test_center_crop_pad_*_expanded", "test_elu_*expanded*",
+             "test_gelu_*expanded", "test_group_normalization_*expanded", "test_layer_normalization_2d_*expanded_ver18",
+             "test_logsoftmax_*expanded_ver18", "test_mish_expanded", "test_mvn_expanded_ver18", "test_reduce_l2_*random_expanded",
+             "test_rms_normalization_3d_*expanded", "test_selu_*expanded_ver18", "test_softplus_*expanded_ver18"]
+
+
+def function_case_names():
+    return [name for name in sorted(backend.cases()) if any(fnmatch.fnmatch(name, pattern) for pattern in FUNCTIONS)
+            and "causal" not in name]  # it masks with the smallest float32
+
+
+@pytest.mark.parametrize("name", function_case_names())
+def test_gradients_through_functions_of_onnx_match_central_differences(name):
+    model, feeds = case_of(name)
+    rng = rng_of(name)
+    feeds = {key: x + rng.uniform(0.003, 0.03, x.shape) if x.dtype.kind == "f" else x for key, x in feeds.items()}
+    check_model(model, feeds, rng, about=name)
 
 
 @pytest.mark.parametrize("symbolic", [False, True], ids=["known", "symbolic"])
