@@ -167,6 +167,31 @@ def test_an_operator_without_rule_is_named_with_a_hint(rng):
     check(model, feeds, ["z"], rng)  # what lies before the node is frozen
 
 
+@pytest.mark.parametrize("recompute", [False, True])
+def test_the_gradient_of_dropout_is_its_mask(rng, recompute):
+    feeds = {"x": rng.normal(size=(40, 30))}
+    constants = {"ratio": np.array(0.3), "on": np.array(True)}
+    layers = [node("Sin", f"s{i}", f"s{i + 1}") for i in range(12)]
+    nodes = [node("Dropout", "x ratio on", "s0 mask", seed=3), *layers, node("Identity", "s12", "y")]
+    model = model_of(nodes, feeds, constants)
+    model.graph.output.append(helper.make_tensor_value_info("mask", TensorProto.BOOL, None))
+    model.graph.output.append(helper.make_tensor_value_info("s0", DOUBLE, None))
+    _, mask, dropped, dx = run(with_gradients(model, LOSS, ["x"], recompute), feeds)
+    slope, value = np.ones_like(dropped), dropped
+    for _ in layers:
+        slope, value = slope * np.cos(value), np.sin(value)
+    np.testing.assert_allclose(dx, np.where(mask, slope / 0.7, 0), rtol=1e-12)
+    assert 0.2 < 1 - mask.mean() < 0.4
+
+
+def test_dropout_in_training_without_its_mask_is_refused(rng):
+    feeds = {"x": rng.normal(size=(4, 3))}
+    constants = {"ratio": np.array(0.3), "on": np.array(True)}
+    model = model_of([node("Dropout", "x ratio on", "y")], feeds, constants)
+    with pytest.raises(ExecutorError, match="(?s)Dropout.*no mask.*training_mode false"):
+        with_gradients(model, LOSS, ["x"])
+
+
 def test_a_form_without_gradient_is_refused_with_its_reason(rng):
     feeds = {"x": rng.normal(size=4)}
     constants = {"i": np.array([1, 2]), "u": np.ones(2)}
