@@ -116,6 +116,12 @@ test-torch:  ## Quantize modules of PyTorch, Debian's; TORCH=2.15.0 for a versio
 	@cmake --build --preset release -j $(JOBS) --target anybit_python
 	ANYBIT_BUILD=build/release $$(scripts/torch_environment $(TORCH))/bin/python -m pytest -q -m torch tests/python/test_torch.py
 
+test-gradients:  ## Compare gradients of real nets with differences along random directions, and with Debian's torch
+	@scripts/setup build test python models train
+	@cmake --preset release -DANYBIT_TESTS=ON
+	@cmake --build --preset release -j $(JOBS) --target executor_library
+	TORCH_PYTHON=$$(scripts/torch_environment)/bin/python $(call PYTEST,build/release) -m gradients tests/train
+
 test-arm:  ## Cross-compile the codecs for 64-bit ARM and test them under qemu
 	@scripts/setup build test arm
 	@cmake --preset arm

@@ -16,6 +16,17 @@ enum class Slope : std::uint8_t {
   tanh,          // 1 - y²
   gelu,          // Φ(x) + x · φ(x)
   tanh_gelu,     // of the approximation by tanh
+  // By x, with a and b as in kernels::Map:
+  celu,
+  elu,
+  erf,
+  leaky_relu,
+  mish,
+  selu,
+  softplus,
+  softsign,
+  swish,
+  thresholded_relu,
 };
 
 // out[i] = dy[i] · slope(v[i]). `out` may be dy or v.

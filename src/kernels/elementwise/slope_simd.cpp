@@ -56,6 +56,29 @@ HWY_INLINE VF TanhGeluSlope(VF given) {
   return hn::MulAdd(hn::Mul(hn::Mul(x, steep), s), hn::Sub(Value(1.0f), s), s);
 }
 
+// 1 above zero, `below` elsewhere.
+HWY_INLINE VF StepSlope(VF x, VF below) {
+  return hn::IfThenElse(hn::Gt(x, hn::Zero(DF())), Value(1.0f), below);
+}
+// Exponentials of positive arguments are not used, and must not overflow.
+HWY_INLINE VF ExpBelow(VF x) { return Exp(hn::Min(x, hn::Zero(DF()))); }
+
+// (x · s(a·x))' with u = a·x; beyond ±100 it is 0 or 1.
+HWY_INLINE VF SwishSlope(VF x, VF a) {
+  const VF u = hn::Min(hn::Max(hn::Mul(a, x), Value(-100.0f)), Value(100.0f)), s = Sigmoid(u);
+  const VF slope = hn::Mul(s, hn::MulAdd(u, hn::Sub(Value(1.0f), s), Value(1.0f)));
+  return hn::IfThenElse(hn::IsNaN(x), x, slope);
+}
+HWY_INLINE VF MishSlope(VF given) {
+  const VF x = hn::Min(hn::Max(given, Value(-100.0f)), Value(100.0f)), t = Tanh(Softplus(x));
+  const VF slope = hn::MulAdd(hn::Mul(x, Sigmoid(x)), hn::NegMulAdd(t, t, Value(1.0f)), t);
+  return hn::IfThenElse(hn::IsNaN(given), given, slope);
+}
+HWY_INLINE VF SoftsignSlope(VF x) {
+  const VF t = hn::Add(Value(1.0f), hn::Abs(x));
+  return hn::Div(Value(1.0f), hn::Mul(t, t));
+}
+
 void TimesSlope(Slope function, const float* dy, const float* given, float* out, std::size_t n, float low,
                 float high) {
   const DF d;
@@ -72,6 +95,16 @@ void TimesSlope(Slope function, const float* dy, const float* given, float* out,
     ANYBIT_SLOPE(tanh, hn::Mul(g, hn::NegMulAdd(v, v, one)));
     ANYBIT_SLOPE(gelu, hn::Mul(g, GeluSlope(v)));
     ANYBIT_SLOPE(tanh_gelu, hn::Mul(g, TanhGeluSlope(v)));
+    ANYBIT_SLOPE(celu, hn::Mul(g, StepSlope(v, ExpBelow(hn::Div(v, a)))));
+    ANYBIT_SLOPE(elu, hn::Mul(g, StepSlope(v, hn::Mul(a, ExpBelow(v)))));
+    ANYBIT_SLOPE(erf, hn::Mul(g, hn::Mul(Value(1.12837917f), Exp(hn::Neg(hn::Mul(v, v))))));
+    ANYBIT_SLOPE(leaky_relu, hn::Mul(g, StepSlope(v, a)));
+    ANYBIT_SLOPE(mish, hn::Mul(g, MishSlope(v)));
+    ANYBIT_SLOPE(selu, hn::Mul(g, hn::Mul(b, StepSlope(v, hn::Mul(a, ExpBelow(v))))));
+    ANYBIT_SLOPE(softplus, hn::Mul(g, Sigmoid(v)));
+    ANYBIT_SLOPE(softsign, hn::Mul(g, SoftsignSlope(v)));
+    ANYBIT_SLOPE(swish, hn::Mul(g, SwishSlope(v, a)));
+    ANYBIT_SLOPE(thresholded_relu, hn::IfThenElseZero(hn::Gt(v, a), g));
   }
 #undef ANYBIT_SLOPE
 }

@@ -1,6 +1,9 @@
 // Gradients of elementwise functions, from dy and the function's input x or its output y: ReluGradient(dy,
 // y), ClipGradient(dy, x, low, high), HardSwishGradient(dy, x), HardSigmoidGradient(dy, y; alpha),
-// SigmoidGradient(dy, y), TanhGradient(dy, y), GeluGradient(dy, x; approximate). Domain ai.anybit.training.
+// SigmoidGradient(dy, y), TanhGradient(dy, y), GeluGradient(dy, x; approximate); and by x with the function's
+// attributes: CeluGradient, EluGradient, ErfGradient, LeakyReluGradient, MishGradient, QuickGeluGradient,
+// SeluGradient, SoftplusGradient, SoftsignGradient, SwishGradient, ThresholdedReluGradient. At a kink the
+// slope is that of PyTorch. Domain ai.anybit.training.
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -31,6 +34,27 @@ double tanh_gelu_slope(double given, double, double) {
   const double steep = 2 * std::sqrt(2 / std::numbers::pi);
   const double s = 1 / (1 + math::exp(-steep * (x + 0.044715 * x * x * x)));
   return s + x * s * (1 - s) * steep * (1 + 3 * 0.044715 * x * x);
+}
+
+double logistic(double x) { return x < 0 ? math::exp(x) / (1 + math::exp(x)) : 1 / (1 + math::exp(-x)); }
+double celu_slope(double x, double a, double) { return x > 0 ? 1 : math::exp(x / a); }
+double elu_slope(double x, double a, double) { return x > 0 ? 1 : a * math::exp(x); }
+double erf_slope(double x, double, double) { return 2 * std::numbers::inv_sqrtpi * math::exp(-x * x); }
+double leaky_relu_slope(double x, double a, double) { return x > 0 ? 1 : a; }
+double selu_slope(double x, double a, double b) { return b * (x > 0 ? 1 : a * math::exp(x)); }
+double softplus_slope(double x, double, double) { return logistic(x); }
+double softsign_slope(double x, double, double) { return 1 / ((1 + std::abs(x)) * (1 + std::abs(x))); }
+double thresholded_relu_slope(double x, double a, double) { return x > a ? 1 : 0; }
+
+double mish_slope(double given, double, double) {
+  const double x = std::isnan(given) ? given : std::clamp(given, -1000.0, 1000.0);
+  const double t = math::tanh(std::max(x, 0.0) + math::log1p(math::exp(-std::abs(x))));
+  return t + x * logistic(x) * (1 - t * t);
+}
+
+double swish_slope(double x, double a, double) {
+  const double u = std::isnan(x) ? x : std::clamp(a * x, -1000.0, 1000.0), s = logistic(u);
+  return s * (1 + u * (1 - s));
 }
 
 using Exactly = double (*)(double v, double a, double b);
@@ -76,6 +100,19 @@ Result<void> run_gelu(Frame& frame) {
   return wrong(fmt::format("approximate is '{}'", shown(how)), "none or tanh");
 }
 
+template <Slope kSlope, Exactly kExactly>
+Result<void> run_plain(Frame& frame) {
+  return times_slope(frame, kSlope, kExactly, 0, 0, 1.5);
+}
+template <Slope kSlope, Exactly kExactly, int kAlphaThousandths = 1000>
+Result<void> run_alpha(Frame& frame) {
+  return times_slope(frame, kSlope, kExactly, frame.real("alpha", kAlphaThousandths / 1000.0), 0, 1.5);
+}
+Result<void> run_selu(Frame& frame) {
+  return times_slope(frame, Slope::selu, selu_slope, frame.real("alpha", 1.67326319217681884765625),
+                     frame.real("gamma", 1.05070102214813232421875), 1.5);
+}
+
 // A bound that is left out does not bind. The elements are read last: a check may not know them.
 Result<void> expect_bound(const Frame& frame, std::size_t i) {
   if (!frame.has(i) || (frame.in(i).type() == frame.in(0).type() && frame.in(i).count() == 1)) return {};
@@ -108,6 +145,17 @@ std::span<const Descriptor> activation_gradient_descriptors() {
       slope_operator("SigmoidGradient", run_sigmoid),
       slope_operator("TanhGradient", run_tanh),
       slope_operator("GeluGradient", run_gelu),
+      slope_operator("CeluGradient", run_alpha<Slope::celu, celu_slope>),
+      slope_operator("EluGradient", run_alpha<Slope::elu, elu_slope>),
+      slope_operator("ErfGradient", run_plain<Slope::erf, erf_slope>),
+      slope_operator("LeakyReluGradient", run_alpha<Slope::leaky_relu, leaky_relu_slope, 10>),
+      slope_operator("MishGradient", run_plain<Slope::mish, mish_slope>),
+      slope_operator("QuickGeluGradient", run_alpha<Slope::swish, swish_slope, 1702>),
+      slope_operator("SeluGradient", run_selu),
+      slope_operator("SoftplusGradient", run_plain<Slope::softplus, softplus_slope>),
+      slope_operator("SoftsignGradient", run_plain<Slope::softsign, softsign_slope>),
+      slope_operator("SwishGradient", run_alpha<Slope::swish, swish_slope>),
+      slope_operator("ThresholdedReluGradient", run_alpha<Slope::thresholded_relu, thresholded_relu_slope>),
   };
   return all;
 }
