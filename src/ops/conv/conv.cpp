@@ -1,6 +1,6 @@
 // Conv: convolution over spatial axes. ONNX: Conv-1, -11, -22; ONNX Runtime's FusedConv, which adds a tensor
-// and applies an activation. float32 runs in blocked layout if the weights are constant
-// (ops/conv/conv_blocked.hpp) or as GEMM, everything else as direct loops.
+// and applies an activation. float32 runs in blocked layout (ops/conv/conv_blocked.hpp); as GEMM if the
+// channels of groups do not fit it, or if results have to be reproducible; everything else as direct loops.
 #include "kernels/conv/conv_direct.hpp"
 #include "ops/conv/conv_blocked.hpp"
 #include "ops/conv/conv_call.hpp"
@@ -115,7 +115,13 @@ Result<void> run(Frame& frame) {
   }
   if (x.type() == ElementType::float32 && even) {
     const auto* prepared = frame.prepared<ConvPrepared>();
-    if (prepared && prepared->blocked && TRY(prepared->blocked->run(frame, sizes))) return {};
+    if (prepared && prepared->blocked) return prepared->blocked->run(frame, sizes);
+    if (!prepared) {  // weights that change from run to run
+      TRY(frame.make_plain(1));
+      const auto blocked = TRY(BlockedConv::make(frame, frame.memory(), frame.in(1), nullptr, frame.has(2),
+                                                 frame.has(3), activation));
+      if (blocked) return blocked->run(frame, sizes);
+    }
     const bool packed = prepared && !prepared->matrices.groups.empty();
     if (sizes.in_per_group() > 1)
       return run_conv_gemm(frame, sizes, packed ? &prepared->matrices : nullptr, activation);

@@ -1,8 +1,9 @@
-// ConvTranspose: transposed convolution. ONNX: ConvTranspose-1, -11, -22. float32 with constant weights runs
-// as GEMM, everything else as direct loops.
+// ConvTranspose: transposed convolution. ONNX: ConvTranspose-1, -11, -22. float32 runs in blocked
+// layout (ops/conv/conv_transpose_blocked.hpp), or as GEMM; everything else as direct loops.
 #include "base/checked.hpp"
 #include "kernels/conv/conv_direct.hpp"
 #include "ops/conv/conv_call.hpp"
+#include "ops/conv/conv_transpose_blocked.hpp"
 #include "ops/conv/conv_transpose_gemm.hpp"
 #include "ops/conv/conv_transpose_sizes.hpp"
 #include "ops/conv/window.hpp"
@@ -118,10 +119,37 @@ Result<void> run_as(Frame& frame, const kernels::ConvSizes& sizes, Array& out) {
   return {};
 }
 
+struct TransposePrepared : Prepared {
+  std::unique_ptr<const BlockedTranspose> blocked;
+  SpreadMatrices matrices;  // without `blocked`
+  std::int64_t bytes() const override { return bytes_of_all(matrices.groups); }
+};
+
 Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
   const Array* w = setup.constant(1);
   if (!w) return std::shared_ptr<const Prepared>();
-  return std::shared_ptr<const Prepared>(spread_matrices(*w, setup.integer("group", 1)));
+  auto prepared = std::make_shared<TransposePrepared>();
+  prepared->blocked = TRY(BlockedTranspose::make(setup, *setup.memory, *w));
+  if (!prepared->blocked) prepared->matrices = spread_matrices(*w, setup.integer("group", 1));
+  return std::shared_ptr<const Prepared>(std::move(prepared));
+}
+
+// Weights that change from run to run are ordered in each.
+Result<bool> run_floats(Frame& frame, const kernels::ConvSizes& sizes, const Dims& dims) {
+  const auto* prepared = frame.prepared<TransposePrepared>();
+  std::unique_ptr<const BlockedTranspose> own;
+  if (!prepared) {
+    TRY(frame.make_plain(1));
+    own = TRY(BlockedTranspose::make(frame, frame.memory(), frame.in(1)));
+  }
+  const BlockedTranspose* blocked = prepared ? prepared->blocked.get() : own.get();
+  if (blocked) {
+    TRY(blocked->run(frame, sizes, dims));
+    return true;
+  }
+  if (!prepared || prepared->matrices.groups.empty()) return false;
+  TRY(run_spread(frame, sizes, dims, prepared->matrices));
+  return true;
 }
 
 Result<void> run(Frame& frame) {
@@ -131,9 +159,9 @@ Result<void> run(Frame& frame) {
   if (frame.has(2)) TRY(check_bias(frame.in(2), x.type(), sizes.in_channels));
   const Dims dims = TRY(spread_dims(sizes, x.rank()));
   if (dims.count() > 0 && !for_real(x.type(), [](auto) {})) return wrong_type(frame, 0);
-  const auto* matrices = frame.prepared<SpreadMatrices>();
-  if (matrices && x.type() == ElementType::float32 && dims.count() > 0 && x.count() > 0)
-    return run_spread(frame, sizes, dims, *matrices);
+  if (x.type() == ElementType::float32 && dims.count() > 0 && x.count() > 0 &&
+      TRY(run_floats(frame, sizes, dims)))
+    return {};
   for (std::size_t i = 0; i < frame.input_count(); ++i) TRY(frame.make_plain(i));
   Array* out = TRY(frame.out(0, frame.in(0).type(), dims));
   if (out->count() == 0) return {};

@@ -79,12 +79,12 @@ void fill_row(const float* bias, std::int64_t width, std::int64_t channels, cons
 
 }  // namespace
 
-std::shared_ptr<const SpreadMatrices> spread_matrices(const Array& w, std::int64_t groups) {
+SpreadMatrices spread_matrices(const Array& w, std::int64_t groups) {
   if (w.type() != ElementType::float32 || w.rank() < 3 || w.count() == 0 || groups < 1 ||
       w.dim(0) % groups != 0)
-    return nullptr;
+    return {};
   const std::int64_t inputs = w.dim(0) / groups, outputs = w.dim(1), taps = w.dims().product(2, w.rank());
-  auto matrices = std::make_shared<SpreadMatrices>();
+  SpreadMatrices matrices;
   std::vector<float> matrix(static_cast<std::size_t>(inputs * outputs * taps));
   for (std::int64_t group = 0; group < groups; ++group) {
     const float* from = w.data<float>() + group * inputs * outputs * taps;
@@ -95,8 +95,8 @@ std::shared_ptr<const SpreadMatrices> spread_matrices(const Array& w, std::int64
         }
       }
     }
-    matrices->groups.emplace_back(kernels::MatrixView<float>{matrix.data(), outputs * taps, 1}, inputs,
-                                  outputs * taps);
+    matrices.groups.emplace_back(kernels::MatrixView<float>{matrix.data(), outputs * taps, 1}, inputs,
+                                 outputs * taps);
   }
   return matrices;
 }
