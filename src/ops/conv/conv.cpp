@@ -2,6 +2,7 @@
 // and applies an activation. float32 runs in blocked layout (ops/conv/conv_blocked.hpp); as GEMM if the
 // channels of groups do not fit it, or if results have to be reproducible; everything else as direct loops.
 #include "kernels/conv/conv_direct.hpp"
+#include "ops/check.hpp"
 #include "ops/conv/conv_blocked.hpp"
 #include "ops/conv/conv_call.hpp"
 #include "ops/conv/conv_gemm.hpp"
@@ -116,7 +117,7 @@ Result<void> run(Frame& frame) {
   if (x.type() == ElementType::float32 && even) {
     const auto* prepared = frame.prepared<ConvPrepared>();
     if (prepared && prepared->blocked) return prepared->blocked->run(frame, sizes);
-    if (!prepared) {  // weights that change from run to run
+    if (!prepared && !only_checks(frame)) {  // weights that change from run to run
       TRY(frame.make_plain(1));
       const auto blocked = TRY(BlockedConv::make(frame, frame.memory(), frame.in(1), nullptr, frame.has(2),
                                                  frame.has(3), activation));

@@ -2,6 +2,7 @@
 // layout (ops/conv/conv_transpose_blocked.hpp), or as GEMM; everything else as direct loops.
 #include "base/checked.hpp"
 #include "kernels/conv/conv_direct.hpp"
+#include "ops/check.hpp"
 #include "ops/conv/conv_call.hpp"
 #include "ops/conv/conv_transpose_blocked.hpp"
 #include "ops/conv/conv_transpose_gemm.hpp"
@@ -138,7 +139,7 @@ Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
 Result<bool> run_floats(Frame& frame, const kernels::ConvSizes& sizes, const Dims& dims) {
   const auto* prepared = frame.prepared<TransposePrepared>();
   std::unique_ptr<const BlockedTranspose> own;
-  if (!prepared) {
+  if (!prepared && !only_checks(frame)) {
     TRY(frame.make_plain(1));
     own = TRY(BlockedTranspose::make(frame, frame.memory(), frame.in(1)));
   }
