@@ -8,6 +8,8 @@
 #include "kernels/conv/conv_few.hpp"
 #include "kernels/conv/conv_winograd.hpp"
 #include "kernels/conv/depthwise_float.hpp"
+#include "kernels/reduce/reduce.hpp"
+#include "ops/check.hpp"
 #include "ops/conv/window.hpp"
 #include "ops/layout.hpp"
 
@@ -25,6 +27,32 @@ Result<Block> take(Memory& memory, std::int64_t floats) {
 }
 
 float* floats_of(const Block& block) { return reinterpret_cast<float*>(block.data()); }
+
+// How many groups are computed as one, with zeros between them, so that their channels fill blocks of 8.
+std::int64_t merged_groups(const ConvSizes& sizes) {
+  for (std::int64_t many = 1; many < sizes.groups; many *= 2) {
+    if (sizes.groups % many == 0 && sizes.in_per_group() * many % 8 == 0 &&
+        sizes.out_per_group() * many % 8 == 0)
+      return many;
+  }
+  return sizes.groups;
+}
+
+bool is_finite(const Array& x) {
+  const auto numbers = x.elements<float>();
+  return std::isfinite(kernels::row_sum(kernels::Summand::magnitude, numbers.data(), numbers.size()));
+}
+
+// [outputs][inputs of the merged group][taps], from [outputs][inputs of the group][taps].
+std::vector<float> merged_weights(const ConvSizes& sizes, std::int64_t many, const float* weights) {
+  const std::int64_t each = sizes.depth();
+  std::vector<float> all(static_cast<std::size_t>(sizes.out_channels * each * many));
+  for (std::int64_t o = 0; o < sizes.out_channels; ++o) {
+    const std::int64_t place = o / sizes.out_per_group() % many;
+    std::copy_n(weights + o * each, each, all.begin() + (o * many + place) * each);
+  }
+  return all;
+}
 
 // Each channel `times` times in a row: for several outputs of each channel.
 Result<Array> repeated(Frame& frame, const Array& x, std::int64_t times) {
@@ -56,7 +84,9 @@ std::optional<BlockedConv::Kind> BlockedConv::kind_of(const ConvSizes& sizes) {
   if (kernels::has_few_channels(sizes)) return Kind::few;
   if (sizes.groups == 1) return Kind::blocked;
   if (sizes.in_per_group() == 1) return Kind::depthwise;
-  if (sizes.in_per_group() % 8 == 0 && sizes.out_per_group() % 8 == 0) return Kind::blocked;
+  // Beyond that, the zeros cost more than separate products.
+  constexpr std::int64_t kMostMerged = 16;
+  if (merged_groups(sizes) <= kMostMerged) return Kind::blocked;
   return std::nullopt;
 }
 
@@ -76,10 +106,15 @@ Result<std::unique_ptr<BlockedConv>> BlockedConv::make(const Attributes& node, M
     return conv;
   conv.reset(new BlockedConv());
   conv->kind_ = *kind;
+  std::vector<float> merged;
+  if (*kind == Kind::blocked && (conv->merged_ = merged_groups(sizes)) > 1) {
+    merged = merged_weights(sizes, conv->merged_, w.data<float>());
+    sizes.groups /= conv->merged_;
+  }
   conv->has_bias_ = has_bias;
   conv->has_sum_ = has_sum;
   conv->activation_ = activation;
-  TRY(conv->order(memory, sizes, w.data<float>()));
+  TRY(conv->order(memory, sizes, merged.empty() ? w.data<float>() : merged.data()));
   if (bias) {
     conv->bias_ = TRY(take(memory, conv->bias_size(sizes)));
     conv->place_bias(sizes, *bias, floats_of(conv->bias_));
@@ -124,7 +159,8 @@ Result<const float*> BlockedConv::bias_of(Frame& frame, const ConvSizes& sizes) 
 }
 
 const float* BlockedConv::winograd(Frame& frame, const ConvSizes& sizes) const {
-  if (!kernels::FloatWinogradWeights::fit(sizes) || !kernels::float_winograd_pays(sizes)) return nullptr;
+  if (merged_ > 1 || !kernels::FloatWinogradWeights::fit(sizes) || !kernels::float_winograd_pays(sizes))
+    return nullptr;
   const std::lock_guard lock(mutex_);
   if (!winograd_) {
     auto block =
@@ -190,8 +226,11 @@ Result<void> BlockedConv::run_depthwise(Frame& frame, const ConvSizes& sizes,
   return {};
 }
 
-Result<void> BlockedConv::run(Frame& frame, const ConvSizes& sizes) const {
+Result<bool> BlockedConv::run(Frame& frame, const ConvSizes& given_sizes) const {
+  ConvSizes sizes = given_sizes;
+  sizes.groups /= merged_;
   const Array& given = frame.in(0);
+  if (merged_ > 1 && !only_checks(frame) && !is_finite(given)) return false;
   const bool even = sizes.out_channels % 8 == 0;
   const Dims dims = output_dims(sizes.batch, sizes.out_channels, sizes.window, given.rank());
   // With one position per image, both layouts are identical but for the padding; every operator accepts
@@ -229,7 +268,7 @@ Result<void> BlockedConv::run(Frame& frame, const ConvSizes& sizes) const {
   } else {
     clear_padding(*out);
   }
-  return {};
+  return true;
 }
 
 }  // namespace anybit::ops

@@ -13,14 +13,15 @@ namespace anybit::ops {
 
 class BlockedConv {
  public:
-  // `w` is float32 and plain; `bias` is null unless it is constant. Null if no kernel fits: grouped with odd
-  // channels, weights that are not finite, reproducible results.
+  // `w` is float32 and plain; `bias` is null unless it is constant. Null if no kernel fits: many groups of
+  // odd sizes, weights that are not finite, reproducible results.
   static Result<std::unique_ptr<BlockedConv>> make(const Attributes& node, Memory& memory, const Array& w,
                                                    const Array* bias, bool has_bias, bool has_sum,
                                                    const kernels::Activation& activation);
 
-  // Runs it on the frame's inputs: 0 is x, 2 the bias, 3 the tensor to add.
-  Result<void> run(Frame& frame, const kernels::ConvSizes& sizes) const;
+  // Runs it on the frame's inputs: 0 is x, 2 the bias, 3 the tensor to add. False if x is not finite and
+  // would reach other groups: then nothing is done.
+  Result<bool> run(Frame& frame, const kernels::ConvSizes& sizes) const;
 
  private:
   enum class Kind { few, blocked, depthwise };
@@ -40,6 +41,7 @@ class BlockedConv {
                              const kernels::FloatConvWork& work) const;
 
   Kind kind_ = Kind::blocked;
+  std::int64_t merged_ = 1;  // groups computed as one
   Block weights_, bias_;
   bool has_bias_ = false, has_sum_ = false;
   kernels::Activation activation_;
