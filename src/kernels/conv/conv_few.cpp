@@ -8,6 +8,23 @@ namespace {
 // Places of a row of the copy.
 std::int64_t few_line(const WindowAxis& w) { return (w.output - 1) * w.stride + w.kernel; }
 
+// Interleaves the channels of a row; the usual numbers of them are compile-time constants.
+template <int Channels>
+void interleave(const float* x, std::int64_t channel, std::int64_t count, float* to) {
+  for (std::int64_t k = 0; k < count; ++k) {
+    for (int c = 0; c < Channels; ++c) to[k * Channels + c] = x[c * channel + k];
+  }
+}
+
+void copy_row(const FewSource& from, const float* x, std::int64_t channels, std::int64_t count, float* to) {
+  if (from.place == 1 && channels == 1) return interleave<1>(x, from.channel, count, to);
+  if (from.place == 1 && channels == 3) return interleave<3>(x, from.channel, count, to);
+  if (from.place == 1 && channels == 4) return interleave<4>(x, from.channel, count, to);
+  for (std::int64_t c = 0; c < channels; ++c) {
+    for (std::int64_t k = 0; k < count; ++k) to[k * channels + c] = x[c * from.channel + k * from.place];
+  }
+}
+
 }  // namespace
 
 bool has_few_channels(const ConvSizes& sizes) {
@@ -35,10 +52,7 @@ void few_copy(const ConvSizes& sizes, const FewSource& from, float* to, ThreadPo
       const float* x = from.x + i / rows * from.image + i % rows * w.input * from.place;
       float* row = to + i * line * channels;
       std::fill_n(row, before * channels, 0.0F);
-      for (std::int64_t c = 0; c < channels; ++c) {
-        float* at = row + before * channels + c;
-        for (std::int64_t k = 0; k < inside; ++k) at[k * channels] = x[c * from.channel + k * from.place];
-      }
+      copy_row(from, x, channels, inside, row + before * channels);
       std::fill_n(row + (before + inside) * channels, (line - before - inside) * channels, 0.0F);
     }
   };

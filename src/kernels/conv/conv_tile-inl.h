@@ -21,6 +21,16 @@ using V8 = hn::Vec<D8>;
 inline constexpr int kLanes8 = static_cast<int>(hn::MaxLanes(D8()));
 inline constexpr int kVectors8 = 8 / kLanes8;  // of a block
 
+// NaN stays, and so does the sign of zero.
+HWY_INLINE V8 Clamped(V8 x, V8 low, V8 high) {
+#if HWY_ARCH_X86
+  return hn::Min(high, hn::Max(low, x));  // the second operand if one is NaN, or if both are zero
+#else
+  x = hn::IfThenElse(hn::Lt(x, low), low, x);
+  return hn::IfThenElse(hn::Lt(high, x), high, x);
+#endif
+}
+
 // Adds the terms of `Count` positions from `first` on to `Vectors` vectors of each.
 template <int Count, int Vectors>
 HWY_INLINE void AddTerms(const ConvTile& tile, int first, V8 (&sum)[Count][Vectors]) {
@@ -60,9 +70,7 @@ HWY_INLINE void StorePosition(const ConvTile& tile, int position, const V8 (&sum
     const std::int64_t at = tile.out[position] + v / kVectors8 * tile.y_block + v % kVectors8 * kLanes8;
     V8 y = sum[v];
     if (tile.addend) y = hn::Add(y, hn::LoadU(d, tile.addend + at));
-    y = hn::IfThenElse(hn::Lt(y, low), low, y);  // NaN fails both comparisons and stays
-    y = hn::IfThenElse(hn::Lt(high, y), high, y);
-    hn::StoreU(y, d, tile.y + at);
+    hn::StoreU(Clamped(y, low, high), d, tile.y + at);
   }
 }
 

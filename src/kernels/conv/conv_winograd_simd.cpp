@@ -238,9 +238,7 @@ class WinogradPart {
         for (std::int64_t j = 0; j < width; ++j) {
           V8 one = hn::Add(hn::Load(d, results[i][j] + part), bias);
           if (conv_.addend) one = hn::Add(one, hn::LoadU(d, conv_.addend + at + j * 8));
-          one = hn::IfThenElse(hn::Lt(one, low), low, one);
-          one = hn::IfThenElse(hn::Lt(high, one), high, one);
-          hn::StoreU(one, d, conv_.y + at + j * 8);
+          hn::StoreU(Clamped(one, low, high), d, conv_.y + at + j * 8);
         }
       }
     }

@@ -1,7 +1,5 @@
 #include "kernels/conv/depthwise_float.hpp"
 
-#include <utility>
-
 #include "kernels/choose.hpp"
 #include "kernels/conv/activate.hpp"
 #undef HWY_TARGET_INCLUDE
@@ -66,10 +64,13 @@ HWY_INLINE void AddLine(const float* HWY_RESTRICT x, const float* HWY_RESTRICT w
   }
 }
 
+// `Count` adjacent outputs, of taps [first, last) on the last axis.
 template <int Count, int Taps, int Stride>
-HWY_NOINLINE void RowPart(const DepthwiseRow& row, const DepthwiseFinish& finish, std::int64_t output,
-                          std::int64_t first, std::int64_t last) {
+HWY_INLINE void WriteOutputs(const DepthwiseRow& row, const DepthwiseFinish& finish, std::int64_t output,
+                             std::int64_t first, std::int64_t last) {
   const D8 d;
+  const std::int64_t planes = row.planes, lines = row.lines, x_plane = row.x_plane, x_line = row.x_line;
+  const std::int64_t w_plane = row.w_plane, w_line = row.w_line;
   for (int part = 0; part < 8; part += kLanes8) {
     const V8 bias = finish.bias ? hn::LoadU(d, finish.bias + part) : hn::Zero(d);
     V8 sum[Count];
@@ -77,40 +78,56 @@ HWY_NOINLINE void RowPart(const DepthwiseRow& row, const DepthwiseFinish& finish
     for (int p = 0; p < Count; ++p) sum[p] = bias;
     const float* x = row.x + output * row.step + part;
     const float* w = row.w + part;
-    for (std::int64_t i = 0; i < row.planes; ++i, x += row.x_plane, w += row.w_plane) {
+    for (std::int64_t i = 0; i < planes; ++i, x += x_plane, w += w_plane) {
       const float *line = x, *line_w = w;
-      for (std::int64_t j = 0; j < row.lines; ++j, line += row.x_line, line_w += row.w_line)
+      for (std::int64_t j = 0; j < lines; ++j, line += x_line, line_w += w_line)
         AddLine<Count, Taps, Stride>(line, line_w, row, first, last, sum);
     }
     const V8 low = hn::Set(d, finish.low), high = hn::Set(d, finish.high);
     HWY_UNROLL(8)
     for (int p = 0; p < Count; ++p) {
       const std::int64_t at = (output + p) * 8 + part;
-      V8 one = sum[p];
-      if (finish.addend) one = hn::Add(one, hn::LoadU(d, finish.addend + at));
-      one = hn::IfThenElse(hn::Lt(one, low), low, one);  // NaN fails both comparisons and stays
-      one = hn::IfThenElse(hn::Lt(high, one), high, one);
-      hn::StoreU(one, d, finish.y + at);
+      if (finish.addend) sum[p] = hn::Add(sum[p], hn::LoadU(d, finish.addend + at));
+      hn::StoreU(Clamped(sum[p], low, high), d, finish.y + at);
     }
   }
 }
 
-using DepthwisePart = void (*)(const DepthwiseRow&, const DepthwiseFinish&, std::int64_t, std::int64_t,
-                               std::int64_t);
-template <int Taps, int Stride, int... Counts>
-HWY_INLINE DepthwisePart RowPartOf(int count, std::integer_sequence<int, Counts...>) {
-  static constexpr DepthwisePart all[] = {RowPart<Counts + 1, Taps, Stride>...};
-  return all[count - 1];
+template <int Taps, int Stride, int Count = 1>
+HWY_INLINE void WriteLast(const DepthwiseRow& row, const DepthwiseFinish& finish, std::int64_t output,
+                          std::int64_t count, std::int64_t taps) {
+  if (count == Count) return WriteOutputs<Count, Taps, Stride>(row, finish, output, 0, taps);
+  if constexpr (Count < kOutputsBeside) WriteLast<Taps, Stride, Count + 1>(row, finish, output, count, taps);
 }
-// The kernel for `count` outputs whose taps are all inside the input.
-HWY_INLINE DepthwisePart RowPartFor(const WindowAxis& w, int count) {
-  constexpr std::make_integer_sequence<int, kOutputsBeside> kCounts;
+
+// Outputs [from, until), whose taps are all inside the input.
+template <int Taps, int Stride>
+HWY_NOINLINE void WriteRow(const DepthwiseRow& row, const DepthwiseFinish& finish, std::int64_t from,
+                           std::int64_t until, std::int64_t taps) {
+  // The last two parts have about the same size.
+  for (; until - from >= 2 * kOutputsBeside; from += kOutputsBeside)
+    WriteOutputs<kOutputsBeside, Taps, Stride>(row, finish, from, 0, taps);
+  while (from < until) {
+    const std::int64_t count = Ratio(until - from, Ratio(until - from, kOutputsBeside));
+    WriteLast<Taps, Stride>(row, finish, from, count, taps);
+    from += count;
+  }
+}
+
+HWY_NOINLINE void WriteEdge(const DepthwiseRow& row, const DepthwiseFinish& finish, std::int64_t output,
+                            Range taps) {
+  WriteOutputs<1, 0, 0>(row, finish, output, taps.first, taps.last);
+}
+
+using RowFunction = void (*)(const DepthwiseRow&, const DepthwiseFinish&, std::int64_t, std::int64_t,
+                             std::int64_t);
+HWY_INLINE RowFunction RowFunctionFor(const WindowAxis& w) {
   const bool adjacent = w.dilation == 1;
-  if (adjacent && w.kernel == 3 && w.stride == 1) return RowPartOf<3, 1>(count, kCounts);
-  if (adjacent && w.kernel == 3 && w.stride == 2) return RowPartOf<3, 2>(count, kCounts);
-  if (adjacent && w.kernel == 5 && w.stride == 1) return RowPartOf<5, 1>(count, kCounts);
-  if (adjacent && w.kernel == 5 && w.stride == 2) return RowPartOf<5, 2>(count, kCounts);
-  return RowPartOf<0, 0>(count, kCounts);
+  if (adjacent && w.kernel == 3 && w.stride == 1) return WriteRow<3, 1>;
+  if (adjacent && w.kernel == 3 && w.stride == 2) return WriteRow<3, 2>;
+  if (adjacent && w.kernel == 5 && w.stride == 1) return WriteRow<5, 1>;
+  if (adjacent && w.kernel == 5 && w.stride == 2) return WriteRow<5, 2>;
+  return WriteRow<0, 0>;
 }
 
 class DepthwiseJob {
@@ -132,7 +149,7 @@ class DepthwiseJob {
     if (last_ < first_) first_ = last_ = w.output;
     constexpr std::int64_t kNarrow = 32;  // then the edges cost more than a copy of the plane
     padded_ =
-        parts_ == 1 && w.output <= kNarrow && last_ - first_ < w.output && d.input * h.input <= 4 * kNarrow;
+        parts_ == 1 && w.input <= kNarrow && last_ - first_ < w.output && d.input * h.input <= 4 * kNarrow;
     line_ = w.input;
     if (padded_)
       line_ = (w.output - 1) * w.stride + (w.kernel - 1) * w.dilation + 1, first_ = 0, last_ = w.output;
@@ -196,18 +213,9 @@ class DepthwiseJob {
   }
   HWY_INLINE void RunRow(const DepthwiseRow& row, const DepthwiseFinish& finish) const {
     const WindowAxis& w = work_.sizes.window[2];
-    const auto edge = [&](std::int64_t o) {
-      const Range taps = taps_inside(w, o);
-      RowPart<1, 0, 0>(row, finish, o, taps.first, taps.last);
-    };
-    for (std::int64_t o = 0; o < first_; ++o) edge(o);
-    for (std::int64_t o = first_; o < last_;) {
-      const std::int64_t parts = Ratio(last_ - o, kOutputsBeside);
-      const auto count = static_cast<int>(Ratio(last_ - o, parts));
-      RowPartFor(w, count)(row, finish, o, 0, w.kernel);
-      o += count;
-    }
-    for (std::int64_t o = last_; o < w.output; ++o) edge(o);
+    for (std::int64_t o = 0; o < first_; ++o) WriteEdge(row, finish, o, taps_inside(w, o));
+    row_function_(row, finish, first_, last_, w.kernel);
+    for (std::int64_t o = last_; o < w.output; ++o) WriteEdge(row, finish, o, taps_inside(w, o));
   }
 
   const FloatDepthwiseWork& work_;
@@ -215,6 +223,7 @@ class DepthwiseJob {
   const std::int64_t blocks_;
   std::int64_t rows_, rows_of_part_, parts_, first_, last_, line_;
   bool padded_;
+  const RowFunction row_function_ = RowFunctionFor(work_.sizes.window[2]);
 };
 
 void Depthwise(const FloatDepthwiseWork& work, ThreadPool& pool) {
