@@ -61,16 +61,23 @@ HWY_INLINE void AddTerms(const ConvTile& tile, int first, V8 (&sum)[Count][Vecto
   }
 }
 
-template <int Vectors>
-HWY_INLINE void StorePosition(const ConvTile& tile, int position, const V8 (&sum)[Vectors]) {
+// The last step of a sum. Fields are copied: the compiler would load them again after each store.
+template <int Count, int Vectors>
+HWY_INLINE void StoreResults(const ConvTile& tile, int first, const V8 (&sum)[Count][Vectors]) {
   const D8 d;
   const V8 low = hn::Set(d, tile.low), high = hn::Set(d, tile.high);
-  HWY_UNROLL(4)
-  for (int v = 0; v < Vectors; ++v) {
-    const std::int64_t at = tile.out[position] + v / kVectors8 * tile.y_block + v % kVectors8 * kLanes8;
-    V8 y = sum[v];
-    if (tile.addend) y = hn::Add(y, hn::LoadU(d, tile.addend + at));
-    hn::StoreU(Clamped(y, low, high), d, tile.y + at);
+  float* const y = tile.y;
+  const float* const addend = tile.addend;
+  const std::int64_t* const out = tile.out + first;
+  const std::int64_t block = tile.y_block;
+  HWY_UNROLL(12)
+  for (int p = 0; p < Count; ++p) {
+    HWY_UNROLL(4)
+    for (int v = 0; v < Vectors; ++v) {
+      const std::int64_t at = out[p] + v / kVectors8 * block + v % kVectors8 * kLanes8;
+      const V8 one = addend ? hn::Add(sum[p][v], hn::LoadU(d, addend + at)) : sum[p][v];
+      hn::StoreU(Clamped(one, low, high), d, y + at);
+    }
   }
 }
 
@@ -92,12 +99,9 @@ HWY_NOINLINE void MultiplyTile(const ConvTile& tile, int first) {
     }
   }
   AddTerms<Count, kWidth>(tile, first, sum);
+  if (tile.last) return StoreResults<Count, kWidth>(tile, first, sum);
   HWY_UNROLL(12)
   for (int p = 0; p < Count; ++p) {
-    if (tile.last) {
-      StorePosition<kWidth>(tile, first + p, sum[p]);
-      continue;
-    }
     HWY_UNROLL(4)
     for (int v = 0; v < kWidth; ++v) hn::StoreU(sum[p][v], d, tile.sums + (first + p) * 16 + v * kLanes8);
   }

@@ -11,21 +11,25 @@
 namespace anybit::kernels {
 namespace {
 
-#define ANYBIT_AVX512 __attribute__((target("avx512f,avx512dq")))
+#define ANYBIT_AVX512 __attribute__((target("avx512f")))
 // g++ 12 spills accumulators to memory unless each is pinned to a register once per iteration.
 #define ANYBIT_PIN_AVX512(vector) asm("" : "+v"(vector))
 
-ANYBIT_AVX512 inline void store_block(const ConvTile& tile, std::int64_t at, __m256 sum) {
-  if (tile.addend) sum = _mm256_add_ps(sum, _mm256_loadu_ps(tile.addend + at));
-  sum = _mm256_max_ps(_mm256_set1_ps(tile.low), sum);  // the second operand if one is NaN
-  sum = _mm256_min_ps(_mm256_set1_ps(tile.high), sum);
-  _mm256_storeu_ps(tile.y + at, sum);
-}
-
-// The first `blocks` of two blocks of a position.
-ANYBIT_AVX512 inline void store_panel(const ConvTile& tile, std::int64_t at, __m512 sum, int blocks) {
-  store_block(tile, at, _mm512_extractf32x8_ps(sum, 0));
-  if (blocks > 1) store_block(tile, at + tile.y_block, _mm512_extractf32x8_ps(sum, 1));
+// The last step of sums. They are read from memory: taking halves of registers, of which only 16 have names
+// as halves, would cost moves in the loop above.
+ANYBIT_AVX512 void store_results(const ConvTile& tile, int count, int blocks) {
+  const __m256 low = _mm256_set1_ps(tile.low), high = _mm256_set1_ps(tile.high);
+  const float* const addend = tile.addend;
+  for (int b = 0; b < blocks; ++b) {
+    const float* sums = tile.sums + b / 2 * kConvTile * 16 + b % 2 * 8;
+    for (int p = 0; p < count; ++p) {
+      const std::int64_t at = tile.out[p] + b * tile.y_block;
+      __m256 one = _mm256_loadu_ps(sums + p * 16);
+      if (addend) one = _mm256_add_ps(one, _mm256_loadu_ps(addend + at));
+      one = _mm256_min_ps(high, _mm256_max_ps(low, one));  // the second operand if one is NaN
+      _mm256_storeu_ps(tile.y + at, one);
+    }
+  }
 }
 
 template <int Count, int Panels>
@@ -73,14 +77,9 @@ ANYBIT_AVX512 void multiply_tile(const ConvTile& tile, int blocks) {
 #pragma GCC unroll 12
   for (int p = 0; p < Count; ++p) {
 #pragma GCC unroll 2
-    for (int v = 0; v < Panels; ++v) {
-      if (tile.last) {
-        store_panel(tile, tile.out[p] + 2 * v * tile.y_block, sum[p][v], blocks - 2 * v);
-      } else {
-        _mm512_storeu_ps(tile.sums + (v * kConvTile + p) * 16, sum[p][v]);
-      }
-    }
+    for (int v = 0; v < Panels; ++v) _mm512_storeu_ps(tile.sums + (v * kConvTile + p) * 16, sum[p][v]);
   }
+  if (tile.last) store_results(tile, Count, blocks);
 }
 
 using TileFunction = void (*)(const ConvTile&, int);

@@ -142,7 +142,8 @@ class WinogradPart {
     const std::int64_t first = part / cut_.panel_parts * cut_.block;
     const std::int64_t count = std::min(cut_.block, cut_.tiles - first);
     const std::int64_t in_stride = conv_.in_blocks * count * 8 + 16;
-    const std::int64_t out_stride = cut_.together * 2 * count * 8 + 16;
+    const std::int64_t groups = Ratio(count, kConvTile), group = Ratio(count, groups);  // of tiles
+    const std::int64_t panel_stride = groups * kGroupFloats, out_stride = cut_.together * panel_stride + 16;
     const std::int64_t in_bytes = kPlaces * in_stride * 4, sum_bytes = kPlaces * out_stride * 4;
     std::byte* scratch = gemm_scratch(in_bytes + sum_bytes + kSide * kSide * 8 * 4);
     auto* in = reinterpret_cast<float*>(scratch);
@@ -155,17 +156,23 @@ class WinogradPart {
       const std::int64_t until = std::min(panel + cut_.together, end);
       for (std::int64_t place = 0; place < kPlaces; ++place) {
         for (std::int64_t p = panel; p < until; p += Tiles::kPanels)
-          Multiply(in + place * in_stride, sums + place * out_stride + (p - panel) * count * 16, place, p,
+          Multiply(in + place * in_stride, sums + place * out_stride + (p - panel) * panel_stride, place, p,
                    count);
       }
       for (std::int64_t b = panel * 2; b < std::min(until * 2, conv_.out_blocks); ++b) {
-        for (std::int64_t i = 0; i < count; ++i)
-          WriteTile(first + i, b, sums + ((b - panel * 2) * count + i) * 8, out_stride);
+        const std::int64_t p = b / 2 - panel;
+        const float* at = sums + p / Tiles::kPanels * Tiles::kPanels * panel_stride +
+                          p % Tiles::kPanels * kGroupFloats + b % 2 * 8;
+        for (std::int64_t i = 0; i < count; ++i) {
+          WriteTile(first + i, b, at + i / group * Tiles::kPanels * kGroupFloats + i % group * 16,
+                    out_stride);
+        }
       }
     }
   }
 
  private:
+  static constexpr std::int64_t kGroupFloats = kConvTile * 16;  // sums of a panel and a group of tiles
   struct At {
     std::int64_t n, y, x;  // image, first output row and column
   };
@@ -197,26 +204,25 @@ class WinogradPart {
     }
   }
 
-  // The products of one place.
+  // The products of one place: [group of tiles][panel][tile][16].
   void Multiply(const float* in, float* sums, std::int64_t place, std::int64_t panel,
                 std::int64_t count) const {
     static constexpr std::int64_t kSteps[kConvTile] = {0, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88};
-    constexpr float kInfinity = std::numeric_limits<float>::infinity();
     const int blocks =
         static_cast<int>(std::min<std::int64_t>(2 * Tiles::kPanels, conv_.out_blocks - panel * 2));
     ConvTile tile;
-    tile.block_stride = tile.y_block = count * 8;
-    tile.in = tile.out = kSteps;
+    tile.block_stride = count * 8;
+    tile.in = kSteps;
     tile.blocks = conv_.in_blocks;
-    tile.low = -kInfinity, tile.high = kInfinity;
+    tile.last = false;
     for (int i = 0; i < Tiles::kPanels; ++i) {
       const std::int64_t at = place * conv_.panels() + std::min(panel + i, conv_.panels() - 1);
       tile.w[i] = work_.weights + at * conv_.in_blocks * 8 * 16;
     }
     const std::int64_t parts = Ratio(count, kConvTile), most = Ratio(count, parts);
-    for (std::int64_t i = 0; i < count; i += most) {
+    for (std::int64_t i = 0; i < count; i += most, sums += Tiles::kPanels * kGroupFloats) {
       tile.x = in + i * 8;
-      tile.y = sums + i * 8;
+      tile.sums = sums;
       Tiles::Run(tile, static_cast<int>(std::min(most, count - i)), blocks);
     }
   }
