@@ -17,7 +17,6 @@ class ConvPlaces {
         low_[a] = std::max(low_[a], ceil_quotient(-tap, axis.in_step));
         high_[a] = std::min(high_[a], ceil_quotient(axis.input - tap, axis.in_step));
       }
-      all_inside_ = all_inside_ && low_[a] == 0 && high_[a] == axis.count;
     }
   }
   struct At {
@@ -43,22 +42,16 @@ class ConvPlaces {
   // inside.
   bool Fill(At& where, int count, std::int64_t* in, std::int64_t* out) const {
     const auto& [d, h, w] = *work_.axes;
+    const std::int64_t in_step = w.in_step * work_.pixel, out_step = w.step * 8;
     std::int64_t origin[kConvTile] = {};
-    At each[kConvTile];
+    At one = where;
     bool all = true;
     for (int p = 0; p < count;) {  // row by row
       const auto& [n, at] = where;
       const int beside = static_cast<int>(std::min<std::int64_t>(count - p, w.count - at[2]));
-      const std::int64_t from = Origin(where), to = Output(where);
-      for (int i = 0; i < beside; ++i) {
-        origin[p + i] = from + i * w.in_step * work_.pixel;
-        out[p + i] = to + i * w.step * 8;
-      }
+      std::int64_t from = Origin(where), to = Output(where);
+      for (int i = p; i < p + beside; ++i, from += in_step, to += out_step) origin[i] = from, out[i] = to;
       if (!Inside(0, at[0], 1) || !Inside(1, at[1], 1) || !Inside(2, at[2], beside)) all = false;
-      for (int i = 0; i < beside && !all_inside_; ++i) {
-        each[p + i] = where;
-        each[p + i].at[2] += i;
-      }
       p += beside;
       where.at[2] += beside - 1;
       Next(where);
@@ -73,7 +66,10 @@ class ConvPlaces {
         }
       }
     }
-    for (int p = 0; p < count && !all; ++p) Exclude(each[p], in + p);
+    for (int p = 0; p < count && !all; ++p, Next(one)) {
+      if (!Inside(0, one.at[0], 1) || !Inside(1, one.at[1], 1) || !Inside(2, one.at[2], 1))
+        Exclude(one, in + p);
+    }
     return all;
   }
 
@@ -116,7 +112,6 @@ class ConvPlaces {
 
   const FloatConvWork& work_;
   std::int64_t low_[3], high_[3];  // positions whose taps are all inside
-  bool all_inside_ = true;
 };
 
 }  // namespace anybit::kernels

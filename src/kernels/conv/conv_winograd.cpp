@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "kernels/instructions.hpp"
+
 namespace anybit::kernels {
 namespace {
 
@@ -56,9 +58,11 @@ bool float_winograd_pays(const ConvSizes& sizes) {
   for (const WindowAxis& axis : {h, w}) {
     if (axis.stride != 1 || axis.dilation != 1) return false;
   }
-  // Measured: with large weights and few tiles, the time to read the weights decides.
+  // Measured: with large weights and few tiles, the time to read the weights decides, unless vectors are
+  // narrow.
   const std::int64_t weights = FloatWinogradWeights::bytes(sizes.out_channels, sizes.in_channels);
-  const std::int64_t fewest = weights > std::int64_t{16} << 20 ? 8 : 2;
+  const bool streamed = weights > std::int64_t{16} << 20;
+  const std::int64_t fewest = streamed && usable(Instructions::avx512) ? 8 : 2;
   const std::int64_t tiles = ((h.output + 3) / 4) * ((w.output + 3) / 4);
   // Tiles past the edges cost as much as others.
   return tiles >= fewest && 16 * tiles <= 2 * h.output * w.output;
