@@ -277,20 +277,28 @@ class Run {
       ours.watch.push_back(one.name);
       theirs.watch.push_back(one.other);
     }
-    first_ = TRY(runtime::Executor::make(reference_, ours));
+    for_first_ = std::move(ours);
+    if (!options_.shared) TRY(make_first());
     second_ = TRY(runtime::Executor::make(other_, theirs));
-    keeper_.memory = &first_->memory();
     keeper_.kept.resize(layers_.size());
     sums_.resize(layers_.size());
     comparer_.memory = &second_->memory();
     comparer_.keeper = &keeper_;
     comparer_.sums = &sums_;
-    if (first_->outputs().size() != second_->outputs().size())
-      return invalid_argument(fmt::format("the models have {} and {} outputs", first_->outputs().size(),
-                                          second_->outputs().size()));
-    outputs_.resize(first_->outputs().size());
-    parts_.resize(first_->outputs().size());
-    reasons_.resize(first_->outputs().size());
+    const std::size_t outputs = reference_->graph->outputs.size();
+    if (outputs != second_->outputs().size())
+      return invalid_argument(
+          fmt::format("the models have {} and {} outputs", outputs, second_->outputs().size()));
+    outputs_.resize(outputs);
+    parts_.resize(outputs);
+    reasons_.resize(outputs);
+    return {};
+  }
+
+  // Not needed if all its outputs are known.
+  Result<void> make_first() {
+    first_ = TRY(runtime::Executor::make(reference_, for_first_));
+    keeper_.memory = &first_->memory();
     return {};
   }
 
@@ -329,11 +337,14 @@ class Run {
   }
 
   Result<std::vector<Datum>> reference_outputs(const std::map<std::string, Datum>& inputs) {
-    if (!options_.shared || !layers_.empty()) return run(*first_, inputs, keeper_);
-    ReferenceOutputs::Content& shared = ReferenceOutputsAccess::of(*options_.shared);
-    if (const auto* kept = shared.find(result_.samples)) return *kept;
+    const bool shares = options_.shared && layers_.empty();
+    if (shares) {
+      std::vector<Datum> kept = ReferenceOutputsAccess::of(*options_.shared).find(result_.samples);
+      if (!kept.empty()) return kept;
+    }
+    if (!first_) TRY(make_first());
     std::vector<Datum> outputs = TRY(run(*first_, inputs, keeper_));
-    TRY(shared.keep(result_.samples, outputs));
+    if (shares) TRY(ReferenceOutputsAccess::of(*options_.shared).keep(result_.samples, outputs));
     return outputs;
   }
 
@@ -347,7 +358,7 @@ class Run {
 
   // Lengths that depend on the data may differ: then the outputs are not compared.
   Result<void> add_output(std::size_t i, const Datum& reference, const Datum& other) {
-    const std::vector<float> a = TRY(floats(reference, first_->memory())),
+    const std::vector<float> a = TRY(floats(reference, second_->memory())),
                              b = TRY(floats(other, second_->memory()));
     if (a.size() == b.size()) {
       DifferenceSums sample;
@@ -367,7 +378,7 @@ class Run {
   void fill() {
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
       outputs_[i].fill(result_.outputs.emplace_back());
-      const std::string& name = result_.outputs.back().name = first_->outputs()[i].name;
+      const std::string& name = result_.outputs.back().name = name_of_output(i);
       std::ranges::move(parts_[i].parts(name), std::back_inserter(found_));
     }
     result_.worst_samples = worst_.take();
@@ -388,6 +399,8 @@ class Run {
     remark();
   }
 
+  std::string name_of_output(std::size_t i) const { return reference_->graph->outputs[i].name.str(); }
+
   // Without labels, agreement of the first output counts only if it has rows of class scores along its last
   // axis.
   void forget_rows() {
@@ -405,10 +418,9 @@ class Run {
                       result_.samples, failure_));
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
       if (reasons_[i].empty()) continue;
-      result_.remarks.push_back(
-          fmt::format("output '{}': {} of {} samples are not compared: the models give different shapes, {}",
-                      shown(first_->outputs()[i].name), result_.outputs[i].skipped - failed_, result_.samples,
-                      reasons_[i]));
+      result_.remarks.push_back(fmt::format(
+          "output '{}': {} of {} samples are not compared: the models give different shapes, {}",
+          shown(name_of_output(i)), result_.outputs[i].skipped - failed_, result_.samples, reasons_[i]));
     }
     const auto skipped =
         std::ranges::count_if(sums_, [](const DifferenceSums& one) { return one.skipped() > 0; });
@@ -427,6 +439,7 @@ class Run {
   States states_;
   Scores scores_;
   std::vector<Layer> layers_;
+  runtime::ExecutorOptions for_first_;
   std::unique_ptr<runtime::Executor> first_, second_;
   Keeper keeper_;
   Comparer comparer_;
