@@ -37,11 +37,17 @@ struct QuantizeFlags {
   std::string labels;  // a file
   bool no_prepare = false;
   std::uint64_t seed = 0;
-  bool in_place = false, evaluate = false, json = false, verbose = false;
+  bool in_place = false, evaluate = false, json = false, verbose = false, no_verdict = false;
 };
 
-Result<Quantization> quantized(const Model& model, const Recipe& recipe, const QuantizeFlags& options) {
+// A verdict needs few samples: a model that is broken is so on most of them.
+constexpr std::int64_t kVerdictSamples = 8;
+constexpr std::int64_t kKeptOutputs = std::int64_t{128} << 20;  // bytes, from calibration for the verdict
+
+Result<Quantization> quantized(const Model& model, const Recipe& recipe, const QuantizeFlags& options,
+                               const std::optional<ReferenceOutputs>& outputs) {
   QuantizeOptions settings = options.quantize;
+  settings.outputs = outputs;
   std::optional<Ranges> ranges;
   if (!options.ranges.empty()) {
     auto loaded = Ranges::load(options.ranges);
@@ -56,15 +62,14 @@ Result<Quantization> quantized(const Model& model, const Recipe& recipe, const Q
   return quantize(model, recipe, &*samples, settings);
 }
 
-// A verdict needs few samples: a model that is broken is so on most of them.
-constexpr std::int64_t kVerdictSamples = 8;
-
 // Compares the quantized model with the original on the calibration data: outputs of the first samples for a
 // verdict, or everything with --evaluate, --labels or --report.
 Result<Comparison> evaluated(const Model& before, const Model& after, std::vector<std::int64_t> labels,
-                             const QuantizeFlags& options, bool everything) {
+                             const QuantizeFlags& options, bool everything,
+                             const std::optional<ReferenceOutputs>& outputs) {
   CompareOptions settings;
   settings.layers = everything;
+  settings.shared = outputs;
   settings.threads = options.executor.threads;
   settings.max_memory = options.executor.max_memory;
   settings.labels = std::move(labels);
@@ -114,14 +119,16 @@ Result<void> run(QuantizeFlags& options) {
   if (!recipe.ok()) return std::move(recipe).error();
   auto model = load_model(options.model, options.load);
   if (!model.ok()) return std::move(model).error();
-  auto result = quantized(*model, *recipe, options);
+  const bool everything = options.evaluate || !options.labels.empty() || !options.report.empty();
+  std::optional<ReferenceOutputs> outputs;
+  if (!everything && !options.no_verdict) outputs.emplace(kKeptOutputs, kVerdictSamples);
+  auto result = quantized(*model, *recipe, options, outputs);
   if (!result.ok()) return of_model(std::move(result).error(), options.model);
   auto saved = result->model.save(options.output);
   if (!saved.ok()) return in_file(std::move(saved).error(), options.output);
   std::optional<Comparison> comparison;
-  const bool everything = options.evaluate || !options.labels.empty() || !options.report.empty();
-  if (!options.samples.paths.empty()) {
-    auto compared = evaluated(*model, result->model, *std::move(labels), options, everything);
+  if (!options.samples.paths.empty() && !options.no_verdict) {
+    auto compared = evaluated(*model, result->model, *std::move(labels), options, everything, outputs);
     if (!compared.ok() && everything) {  // the model is written: print its summary all the same
       if (!options.json) fmt::print("{}", quantization_text(result->report, options.output, options.verbose));
       return std::move(compared).error().within("the model is written, but not compared");
@@ -181,10 +188,15 @@ std::function<Result<void>()> set_up_quantize(CLI::App& app) {
                "Count NaN and infinity in activations and continue");
   app.add_flag("--reproducible", options->quantize.reproducible,
                "Identical file on every x86-64 CPU, with slower float kernels during calibration");
-  app.add_flag("--evaluate", options->evaluate,
-               "Also measure the error: SQNR of every layer, agreement of the top-1 class");
-  app.add_option("--labels", options->labels,
-                 "The correct classes of the samples; implies --evaluate, with top-1 and top-5");
+  auto* evaluate = app.add_flag("--evaluate", options->evaluate,
+                                "Also measure the error: SQNR of every layer, agreement of the top-1 class");
+  auto* labels =
+      app.add_option("--labels", options->labels,
+                     "The correct classes of the samples; implies --evaluate, with top-1 and top-5");
+  auto* no_verdict =
+      app.add_flag("--no-verdict", options->no_verdict,
+                   "Do not run the result on calibration data to judge it: for scripts that judge it "
+                   "themselves");
   add_in_place_flag(app, options->in_place);
   add_executor_options(app, options->executor);
   app.add_option("--seed", options->seed, "Seed of random choices; no recipe makes any today")
@@ -192,6 +204,7 @@ std::function<Result<void>()> set_up_quantize(CLI::App& app) {
   app.add_flag("--json", options->json, "Print the report as JSON");
   app.add_flag("-v,--verbose", options->verbose, "Show the outcome of every node and its reason");
   add_report_option(app, options->report);
+  no_verdict->excludes(evaluate)->excludes(labels)->excludes(app.get_option("--report"));
   add_load_options(app, options->load);
   return [options] {
     options->quantize.histograms = !options->report.empty();

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@
 #include "anybit/formats.hpp"
 #include "anybit/histogram.hpp"
 #include "anybit/model.hpp"
+#include "anybit/reference_outputs.hpp"
 #include "anybit/result.hpp"
 
 namespace anybit {
@@ -120,6 +122,8 @@ struct QuantizeOptions {
   /// float, and a remark says so.
   bool strict = false;
   bool reproducible = false;  ///< bit-identical results on every x86-64 CPU; slower calibration
+  /// Takes the outputs of the float model, prepared as calibration runs it, for a later compare().
+  std::optional<ReferenceOutputs> outputs = {};
   /// Statistics of this model from an earlier calibration, in place of samples; not owned.
   const Ranges* ranges = nullptr;
   std::function<void(std::int64_t done)> progress = {};  ///< called with the number of finished samples

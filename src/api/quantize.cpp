@@ -11,6 +11,7 @@
 #include "api/model_access.hpp"
 #include "api/quantize_settings.hpp"
 #include "api/ranges.hpp"
+#include "api/reference_outputs.hpp"
 #include "api/sample_stream.hpp"
 #include "base/cpu.hpp"
 #include "base/error.hpp"
@@ -204,6 +205,10 @@ Result<Quantization> quantize(const Model& model, const Recipe& recipe, Samples*
       next = [&]() -> Result<std::optional<NamedData>> {
         return first ? std::exchange(first, std::nullopt) : stream->next();
       };
+      if (options.outputs)
+        settings.gather.outputs = [&](std::int64_t number, const std::vector<ops::Datum>& outputs) {
+          return ReferenceOutputsAccess::of(*options.outputs).keep(number, outputs);
+        };
       settings.gather.sample_name = [&](std::int64_t number) { return stream->name(number); };
     }
     const Model constant = all_weights ? with_constant_defaults(model, names_of(first)) : model;

@@ -283,6 +283,7 @@ class Quantizer {
   Result<std::vector<calibrate::Statistics>> gather(const std::vector<calibrate::Watched>& names) {
     calibrate::GatherOptions options = settings_.gather;
     options.executor = settings_.executor;
+    if (!report_.refinements.empty()) options.outputs = {};  // they have changed the model
     std::int64_t samples = 0;
     const auto progress = options.progress;
     options.progress = [&](std::int64_t done) {
