@@ -73,7 +73,7 @@ test-models:  ## Compare larger models with ONNX Runtime: a sentence encoder, th
 	@cmake --build --preset release -j $(JOBS) --target executor_library c-gen codegen_library
 	$(call PYTEST,build/release) -m large_models tests/models tests/codegen
 
-test-real:  ## Run every command on 55 models of npm and PyPI packages, compared with ONNX Runtime (an hour)
+test-real:  ## Run every command on 56 models of npm and PyPI packages, compared with ONNX Runtime (an hour)
 	@scripts/setup build test python real-models
 	@cmake --preset release -DANYBIT_TESTS=ON
 	@cmake --build --preset release -j $(JOBS) --target anybit_cli c-gen
@@ -226,6 +226,12 @@ bench-rules:  ## Quantize a recurrent denoiser and a detector by operator type, 
 	@cmake --preset release -DANYBIT_TESTS=ON
 	@cmake --build --preset release -j $(JOBS) --target anybit_cli
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_rules.py $(BENCH)
+
+bench-nnpa:  ## Run mixed float16/float32, the default of --target nnpa, compared with float32
+	@scripts/setup build python models
+	@cmake --preset release -DANYBIT_PYTHON=ON
+	@cmake --build --preset release -j $(JOBS) --target anybit_python
+	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_nnpa.py $(BENCH)
 
 bench-mase:  ## Compare profile=mase with MASE's own quantizers: MASE=path of its repository
 	@scripts/setup build test python train

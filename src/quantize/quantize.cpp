@@ -25,6 +25,7 @@
 #include "portable/to_operators.hpp"
 #include "quantize/annotation.hpp"
 #include "quantize/choose.hpp"
+#include "quantize/default_weights.hpp"
 #include "quantize/dequantize.hpp"
 #include "quantize/existing_quantization.hpp"
 #include "quantize/model_facts.hpp"
@@ -150,6 +151,8 @@ class Quantizer {
       passes::remove_unused(*model_);
       remark_integer_operators();
     }
+    if (std::string remark = fix_default_weights(*model_); !remark.empty())
+      report_.remarks.push_back(std::move(remark));
     passes::PrepareOptions options;
     Matcher matcher = TRY(Matcher::make(recipe_, graph::module_classes(*model_)));
     std::optional<Facts> facts;

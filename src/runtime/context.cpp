@@ -201,6 +201,7 @@ Result<void> Context::execute(std::size_t index, const ops::Prepared* prepared) 
   scratch_used_ = 0;
   NodeFrame frame(*this, step, index, prepared);
   TRY(step.descriptor->run(frame));
+  TRY(frame.finish());
   if (!more_scratch_.empty()) {
     more_scratch_.clear();
     scratch_ = {};
