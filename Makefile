@@ -147,19 +147,17 @@ bench-formats:  ## Encode, decode and pack every format, compared with memcpy an
 	@cmake --build --preset release -j $(JOBS) --target bench_formats
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_formats.py $(BENCH)
 
-bench:  ## Run real models and single kernels, compared with ONNX Runtime
-	@scripts/setup build test python models large-models
+bench:  ## Run real models, single kernels and small nets, compared with ONNX Runtime and OpenVINO
+	@scripts/setup build test python models large-models real-models openvino
 	@cmake --preset release -DANYBIT_TESTS=ON
-	@cmake --build --preset release -j $(JOBS) --target executor_library
-	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_runtime.py $(BENCH)
+	@cmake --build --preset release -j $(JOBS) --target executor_library anybit_cli
+	ANYBIT_BUILD=build/release PYTHONPATH=build/openvino .venv/bin/python bench/bench_runtime.py $(BENCH)
 
 bench-conv:  ## Run single convolutions, compared with ONNX Runtime
-	@scripts/setup build test python models
+	@scripts/setup build test python models openvino
 	@cmake --preset release -DANYBIT_TESTS=ON
 	@cmake --build --preset release -j $(JOBS) --target executor_library
-	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_runtime.py --only conv $(BENCH)
-	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_runtime.py --only depthwise $(BENCH)
-	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_runtime.py --only stem $(BENCH)
+	ANYBIT_BUILD=build/release PYTHONPATH=build/openvino .venv/bin/python bench/bench_runtime.py --groups kernels $(BENCH) --only conv depthwise stem
 
 bench-gradients:  ## Run gradients of convolutions and steps of optimizers, compared with Debian's torch
 	@scripts/setup build test python train

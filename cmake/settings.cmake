@@ -55,7 +55,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
 endif()
 
 # SIMD targets that are not built: vectors of unknown size (they cannot be class members), and AVX-512, which took a quarter
-# of the kernels' build time. Its main benefit, VNNI, is used by src/kernels/gemm/dot4_vnni.cpp without a target.
+# of the kernels' build time. Its main benefit, VNNI, is used by src/kernels/gemm/dot4_vnni.cpp without a target; the files with
+# exponentials turn it on for themselves.
 add_compile_definitions(
   "HWY_DISABLED_TARGETS=(HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128|HWY_AVX3|HWY_AVX3_DL)")
 

@@ -178,6 +178,7 @@ void Context::clear() {
   recorder_.reset();
   more_scratch_.clear();
   values_.reset();
+  is_clear_ = true;
 }
 
 Result<void> Context::run_step(std::size_t index) {
@@ -265,7 +266,8 @@ Result<void> Context::run_steps(Profile* profile) {
 
 Result<std::span<const Datum>> Context::run(std::span<const Datum> inputs, Context* outer, Profile* profile,
                                             Watcher* watcher, Intervention* intervention) {
-  clear();
+  if (!is_clear_) clear();
+  is_clear_ = false;
   for (Datum& output : outputs_) output = {};
   profile_ = profile;
   watcher_ = watcher;

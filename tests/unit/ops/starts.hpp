@@ -11,7 +11,7 @@ namespace anybit::ops::testing {
 // Inputs, then attributes after a ";". An input is a letter for its type and its sizes, "f[2,3]". The suffix
 // =8 sets all its elements to 8; the prefix c makes it a constant, q a sequence, n an empty optional; "-"
 // leaves it out. Attributes are 3, 0.5, 'text', [1,2], {0.5,1}, ['a','b'], a tensor as Tf[2], or a graph of 2
-// inputs and 1 output as G21.
+// inputs and 1 output as G21; E is sigmoid(a) · b + a.
 struct Start {
   std::string_view op, call;
   std::size_t outputs = 1;
@@ -47,6 +47,7 @@ inline constexpr Start kStarts[] = {
     {"Attention", "f[1,3,8] f[1,3,8] f[1,3,8]; q_num_heads=2 kv_num_heads=2", 4},
     {"Attention", "f[1,2,4] f[4,12] f[12]; num_heads=2", 2},
     {"Attention", "f[1,2,3,4] f[1,2,3,4] f[1,2,3,4] z[3,5] f[1,2,2,4] f[1,2,2,4]", 3},
+    {"Elementwise", "f[2,3] f[3]; steps=E"},
     {"FlexAttention", "f[1,2,3,4] f[1,2,3,4] f[1,2,3,4]"},
     {"AveragePool", "f[1,2,5,5]; kernel_shape=[2,2]"},
     {"LpPool", "f[1,2,5,5]; kernel_shape=[2,2]"},
@@ -246,6 +247,14 @@ inline graph::Attribute::Value read_value(const std::string& text) {
   if (text == "[]") return std::monostate();  // as in a file
   if (text.front() == '\'') return unquoted(text);
   if (text.front() == 'T') return array_of(read_given(text.substr(1))).to_constant();
+  if (text == "E") {
+    graph::Graph chain;
+    for (const char* name : {"a", "b"}) chain.inputs.emplace_back().name = graph::Text(name);
+    chain.nodes = {graph::make_node("Sigmoid", {"a"}, {"s"}), graph::make_node("Mul", {"s", "b"}, {"m"}),
+                   graph::make_node("Add", {"m", "a"}, {"y"})};
+    for (graph::Node& node : chain.nodes) node.opset = 13;
+    return graph::GraphBox(std::move(chain));
+  }
   if (text.front() == 'G') {
     const auto outputs = static_cast<std::size_t>(text[2] - '0');
     return graph::GraphBox(handing_on(static_cast<std::size_t>(text[1] - '0'),
