@@ -104,6 +104,7 @@ Result<quantizing::Settings> settings_of(const Model& model, const quantizing::R
   settings.target.strict = options.strict;
   settings.gather.allow_nan = options.allow_nan;
   settings.gather.progress = options.progress;
+  settings.training = options.training;
   if (options.ranges) {
     TRY(options.ranges->check_belongs(model));
     settings.known = &RangesAccess::inner(*options.ranges).tensors;
