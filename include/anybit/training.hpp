@@ -8,6 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "anybit/export.hpp"
+#include "anybit/formats.hpp"
+#include "anybit/result.hpp"
+
 namespace anybit {
 
 /// The state of training after a step.
@@ -48,6 +52,11 @@ struct TrainingOptions {
   /// is written, and quantize() returns Code::cancelled.
   std::function<bool(const TrainingStep&)> on_step = {};
 };
+
+/// Returns all options that have a name in recipes (`train: {steps: 1000}`), with defaults and bounds.
+ANYBIT_API std::vector<FormatParameter> training_option_list();
+/// Returns options with these values; the others are defaults. An error for unknown names and impossible values.
+ANYBIT_API Result<TrainingOptions> training_options(const ParameterValues& values) noexcept;
 
 /// What training did.
 struct TrainingReport {
