@@ -7,6 +7,7 @@
 #include "ops/conv/conv_gemm.hpp"
 #include "ops/conv/conv_rules.hpp"
 #include "ops/conv/window.hpp"
+#include "ops/gradient.hpp"
 #include "ops/layout.hpp"
 #include "ops/rules.hpp"
 
@@ -126,6 +127,26 @@ Result<void> run(Frame& frame) {
   return done;
 }
 
+// The bias is added to each channel.
+std::string bias_gradient(Gradient& g) {
+  const auto& shape = g.out().shape;
+  std::vector<std::int64_t> axes = {0};
+  for (std::size_t i = 2; shape && i < shape->size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
+  return g.add("ReduceSum", {g.dy(), g.integers(axes)}, {graph::attribute("keepdims", std::int64_t{0})});
+}
+
+Result<void> gradient(Gradient& g) {
+  if (!g.out().shape) return wrong("the rank of its output is not known before the model runs");
+  const auto attributes =
+      attributes_of(g, {"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"});
+  if (g.wants(0))
+    g.set(0, g.add("ConvGradientInput", {g.dy(), g.input(1), g.shape(g.input(0))}, attributes, kTraining));
+  if (g.wants(1))
+    g.set(1, g.add("ConvGradientWeight", {g.dy(), g.input(0), g.shape(g.input(1))}, attributes, kTraining));
+  if (g.wants(2)) g.set(2, bias_gradient(g));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> conv_descriptors() {
@@ -143,7 +164,8 @@ std::span<const Descriptor> conv_descriptors() {
                   .data = {0, 1},
                   .weights = {{1, first_axis}},
                   .bias = 2,
-                  .linear = Traits::Linear::convolution}},
+                  .linear = Traits::Linear::convolution},
+       .gradient = gradient},
       {.name = "FusedConv",
        .domain = kMicrosoft,
        .since = {1},

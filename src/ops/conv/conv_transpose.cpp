@@ -6,6 +6,7 @@
 #include "ops/conv/conv_transpose_gemm.hpp"
 #include "ops/conv/conv_transpose_sizes.hpp"
 #include "ops/conv/window.hpp"
+#include "ops/gradient.hpp"
 #include "ops/layout.hpp"
 #include "ops/rules.hpp"
 
@@ -143,6 +144,54 @@ Result<void> run(Frame& frame) {
   return done;
 }
 
+// Explicit pads of the convolution whose gradient by its input this operator is; they follow from the output
+// size unless they are attributes.
+Result<Gradient::NodeAttributes> backward_attributes(Gradient& g) {
+  auto attributes = attributes_of(g, {"dilations", "group", "kernel_shape", "strides"});
+  const bool given = g.text("auto_pad", "NOTSET") == "NOTSET" && !g.find("output_shape");
+  if (given || g.text("auto_pad", "NOTSET") == "VALID") {
+    const auto pads = attributes_of(g, {"pads"});
+    if (given) attributes.insert(attributes.end(), pads.begin(), pads.end());
+    return attributes;
+  }
+  const auto &x = g.in(0).shape, &w = g.in(1).shape, &y = g.out().shape;
+  const auto from = x ? numbers(*x) : std::nullopt, kernel = w ? numbers(*w) : std::nullopt;
+  const auto to = y ? numbers(*y) : std::nullopt;
+  if (!from || !kernel || !to)
+    return wrong("its pads depend on sizes that are not known before the model runs", "explicit pads");
+  const std::size_t axes = from->size() - 2;
+  const auto list = [&](std::string_view name) {
+    return g.integers(name).value_or(std::vector<std::int64_t>(axes, 1));
+  };
+  const auto strides = list("strides"), dilations = list("dilations");
+  auto extra = g.integers("output_padding").value_or(std::vector<std::int64_t>(axes, 0));
+  std::vector<std::int64_t> pads(2 * axes);
+  const bool more_before = g.text("auto_pad", "NOTSET") != "SAME_UPPER";
+  for (std::size_t i = 0; i < axes; ++i) {
+    const std::int64_t extent = ((*kernel)[i + 2] - 1) * dilations[i] + 1;
+    const std::int64_t all = strides[i] * ((*from)[i + 2] - 1) + extra[i] + extent - (*to)[i + 2];
+    const std::int64_t total = std::max<std::int64_t>(all, 0);
+    pads[i] = more_before ? total - total / 2 : total / 2;
+    pads[axes + i] = total - pads[i];
+  }
+  attributes.push_back(graph::attribute("pads", std::move(pads)));
+  return attributes;
+}
+
+Result<void> gradient(Gradient& g) {
+  const auto& shape = g.out().shape;
+  if (!shape) return wrong("the rank of its output is not known before the model runs");
+  const auto attributes = TRY(backward_attributes(g));
+  if (g.wants(0)) g.set(0, g.add("Conv", {g.dy(), g.input(1)}, attributes));
+  if (g.wants(1))
+    g.set(1, g.add("ConvGradientWeight", {g.input(0), g.dy(), g.shape(g.input(1))}, attributes, kTraining));
+  std::vector<std::int64_t> axes = {0};
+  for (std::size_t i = 2; i < shape->size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
+  if (g.wants(2))
+    g.set(2, g.add("ReduceSum", {g.dy(), g.integers(axes)}, {graph::attribute("keepdims", std::int64_t{0})}));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> conv_transpose_descriptors() {
@@ -159,7 +208,8 @@ std::span<const Descriptor> conv_transpose_descriptors() {
                                                .data = {0, 1},
                                                .weights = {{1, second_axis}},
                                                .bias = 2,
-                                               .linear = Traits::Linear::transposed_convolution}}};
+                                               .linear = Traits::Linear::transposed_convolution},
+                                    .gradient = gradient}};
   return all;
 }
 

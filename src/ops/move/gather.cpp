@@ -2,6 +2,7 @@
 // embedding table.
 #include <algorithm>
 
+#include "ops/gradient.hpp"
 #include "ops/move/data_movement.hpp"
 #include "ops/rules.hpp"
 
@@ -96,6 +97,12 @@ std::int64_t gathered_axis(const graph::Node& node, std::size_t rank) {
   return *axis < 0 ? *axis + static_cast<std::int64_t>(rank) : *axis;
 }
 
+Result<void> gradient(Gradient& g) {
+  g.set(0, g.add("ScatterAdd", {g.input(1), g.dy(), g.shape(g.input(0))},
+                 {graph::attribute("axis", g.integer("axis", 0))}, kTraining));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> gather_descriptors() {
@@ -109,7 +116,8 @@ std::span<const Descriptor> gather_descriptors() {
        .traits = {.role = Traits::Role::move,
                   .weights = {{0, gathered_axis}},
                   .pass_through = {.since = 1},
-                  .alias = "embedding"}},
+                  .alias = "embedding"},
+       .gradient = gradient},
       {.name = "GatherBlockQuantized",
        .domain = kMicrosoft,
        .since = {1},

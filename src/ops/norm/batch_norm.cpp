@@ -2,6 +2,7 @@
 // ONNX: -7 (spatial), -9, -14 (training_mode), -15.
 #include <algorithm>
 
+#include "ops/gradient.hpp"
 #include "ops/norm/stats.hpp"
 #include "ops/raise.hpp"
 #include "ops/reals.hpp"
@@ -131,6 +132,25 @@ Result<void> raise_to_14(Raising& raising) {
   return {};
 }
 
+// The statistics of the inference form are values like others; in training mode they follow from x.
+Result<void> gradient(Gradient& g) {
+  if (g.dy().empty()) return {};
+  const auto attributes = attributes_of(g, {"epsilon", "training_mode"});
+  const auto all =
+      g.add_all("BatchNormalizationGradient", {g.dy(), g.input(0), g.input(1), g.input(3), g.input(4)}, 3,
+                attributes, kTraining);
+  for (std::size_t i = 0; i < 3; ++i) g.set(i, all[i]);
+  if (g.flag("training_mode") || !(g.wants(3) || g.wants(4))) return {};
+  const std::string variance = g.add("Add", {g.input(4), g.number(g.real("epsilon", 1e-5), g.in(4).type)});
+  const std::string scale = g.add("Div", {g.input(1), g.add("Sqrt", {variance})});
+  if (g.wants(3)) g.set(3, g.add("Neg", {g.add("Mul", {all[2], scale})}));
+  if (g.wants(4)) {
+    const std::string half = g.add("Mul", {variance, g.number(-2, g.in(4).type)});
+    g.set(4, g.add("Div", {g.add("Mul", {all[1], g.input(1)}), half}));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> batch_norm_descriptors() {
@@ -141,7 +161,8 @@ std::span<const Descriptor> batch_norm_descriptors() {
                                     .run = run,
                                     .required = 5,
                                     .raise = {{9, raise_to_9}, {14, raise_to_14}},
-                                    .traits = normalizes(false).called("batch_norm2d")}};
+                                    .traits = normalizes(false).called("batch_norm2d"),
+                                    .gradient = gradient}};
   return all;
 }
 

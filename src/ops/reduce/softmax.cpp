@@ -6,6 +6,7 @@
 #include "base/nan.hpp"
 #include "graph/node.hpp"
 #include "ops/frame.hpp"
+#include "ops/gradient.hpp"
 #include "ops/raise.hpp"
 #include "ops/rules.hpp"
 
@@ -122,6 +123,9 @@ Result<void> raise_to_13(Raising& raising) {
   return {};
 }
 
+Result<void> softmax_gradient(Gradient& g) { return gradient_by_output(g, "SoftmaxGradient"); }
+Result<void> log_softmax_gradient(Gradient& g) { return gradient_by_output(g, "LogSoftmaxGradient"); }
+
 }  // namespace
 
 std::span<const Descriptor> softmax_descriptors() {
@@ -138,17 +142,17 @@ std::span<const Descriptor> softmax_descriptors() {
        .infer = infer_same,
        .run = run<Kind::log>,
        .raise = {{13, raise_to_13}},
-       .traits = computes_sensitive().with_mask(0)},
+       .traits = computes_sensitive().with_mask(0),
+       .gradient = log_softmax_gradient},
       {.name = "Softmax",
        .domain = "",
        .since = {1, 11, 13},
        .infer = infer_same,
        .run = run<Kind::plain>,
        .raise = {{13, raise_to_13}},
-       .traits = {.role = Traits::Role::compute,
-                  .range = Traits::Range{0.0f, 1.0f},
-                  .mask = 0,
-                  .alias = "softmax"}},
+       .traits =
+           {.role = Traits::Role::compute, .range = Traits::Range{0.0f, 1.0f}, .mask = 0, .alias = "softmax"},
+       .gradient = softmax_gradient},
   };
   return all;
 }

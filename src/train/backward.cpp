@@ -1,0 +1,88 @@
+#include "train/backward.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/nearest.hpp"
+#include "base/try.hpp"
+#include "graph/node.hpp"
+#include "ops/gradient.hpp"
+#include "train/recompute.hpp"
+#include "train/walk.hpp"
+
+namespace anybit::train {
+namespace {
+
+// Rules add operators in the form of this opset, which no later one has changed: axes are inputs.
+constexpr std::int64_t kOldest = 18;
+
+Result<void> check_there(const Ledger& ledger, const graph::Graph& graph, std::string_view name,
+                         std::string_view what) {
+  if (ledger.exists(std::string(name))) return {};
+  std::vector<std::string_view> there;
+  for (const graph::Tensor& one : graph.initializers) there.push_back(one.name.str());
+  for (const graph::Node& node : graph.nodes)
+    there.insert(there.end(), node.outputs.begin(), node.outputs.end());
+  return error_at(Code::not_found, {}, fmt::format("the model has no value '{}' ({})", shown(name), what),
+                  did_you_mean(name, there));
+}
+
+Result<void> check_loss(const Ledger& ledger, const std::string& loss) {
+  const ops::Value& facts = ledger.facts(loss);
+  const auto sizes = facts.shape ? ops::numbers(*facts.shape) : std::nullopt;
+  const bool single = sizes && std::ranges::all_of(*sizes, [](std::int64_t size) { return size == 1; });
+  if (single && (facts.type == ops::ElementType::float32 || facts.type == ops::ElementType::float64))
+    return {};
+  return invalid_argument(fmt::format("the loss '{}' is {}", shown(loss), ops::to_string(facts)),
+                          "a single float32");
+}
+
+void import(graph::Model& model, std::string_view domain) {
+  if (model.opset(domain)) return;
+  graph::OpsetImport& one = model.opsets.emplace_back();
+  one.domain = graph::Text(std::string(domain));
+  one.version = 1;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> add_gradients(graph::Model& model, std::string_view loss,
+                                               std::span<const std::string> wanted,
+                                               const BackwardOptions& options) {
+  if (const auto opset = model.opset().value_or(1); opset < kOldest) {
+    return error_at(Code::unsupported, {}, fmt::format("the model has opset {}", opset),
+                    fmt::format("convert it to opset {} or newer for training", kOldest));
+  }
+  Ledger ledger = TRY(Ledger::of(model));
+  graph::Graph& graph = *model.graph;
+  const std::string end(loss);
+  TRY(check_there(ledger, graph, loss, "the loss"));
+  TRY(check_loss(ledger, end));
+  for (const std::string& name : wanted) {
+    TRY(check_there(ledger, graph, name, "whose gradient is wanted"));
+    ledger.mark(name);
+  }
+  ledger.spread(graph);
+  Writer writer(ledger, graph.nodes);
+  Walk walk(writer);
+  if (ledger.depends(end)) {
+    walk.add(end, writer.ones(ledger.facts(end).type, *ops::numbers(*ledger.facts(end).shape)));
+    TRY(walk.back(graph.nodes));
+  }
+  if (options.recompute) recompute(graph.nodes, walk.ends(), writer);
+  std::vector<std::string> names;
+  std::unordered_set<std::string> taken;
+  for (const std::string& name : wanted) {
+    const std::string gradient = walk.of(name);
+    names.push_back(writer.own(gradient.empty() ? writer.zeros_like(name) : gradient, taken));
+  }
+  if (writer.failed) return *writer.failed;
+  std::ranges::move(writer.constants, std::back_inserter(graph.initializers));
+  graph.nodes = std::move(writer).assembled();
+  import(model, ops::kTraining);
+  return names;
+}
+
+}  // namespace anybit::train
