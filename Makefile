@@ -155,6 +155,12 @@ bench-conv:  ## Run single convolutions, compared with ONNX Runtime
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_runtime.py --only depthwise $(BENCH)
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_runtime.py --only stem $(BENCH)
 
+bench-gradients:  ## Run gradients of convolutions and steps of optimizers, compared with Debian's torch
+	@scripts/setup build test python train
+	@cmake --preset release -DANYBIT_TESTS=ON
+	@cmake --build --preset release -j $(JOBS) --target executor_library
+	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_gradients.py $(BENCH)
+
 bench-gemm:  ## Run GEMM, compared with ONNX Runtime
 	@scripts/setup build bench python
 	@cmake --preset release -DANYBIT_BENCH=ON

@@ -1,7 +1,8 @@
 // Conv: convolution over spatial axes. ONNX: Conv-1, -11, -22; ONNX Runtime's FusedConv, which adds a tensor
-// and applies an activation. float32 runs in blocked layout if the weights are constant
-// (ops/conv/conv_blocked.hpp) or as GEMM, everything else as direct loops.
+// and applies an activation. float32 runs in blocked layout (ops/conv/conv_blocked.hpp) or as GEMM,
+// everything else as direct loops.
 #include "kernels/conv/conv_direct.hpp"
+#include "ops/check.hpp"
 #include "ops/conv/conv_blocked.hpp"
 #include "ops/conv/conv_call.hpp"
 #include "ops/conv/conv_gemm.hpp"
@@ -102,6 +103,16 @@ Result<void> run_direct(Frame& frame, const kernels::ConvSizes& sizes,
   return spread ? spread_sum<T>(frame, conv, activation) : Result<void>();
 }
 
+// Weights that change from run to run, as in training, are reordered in each. False if there is no kernel.
+Result<bool> run_with_variable_weights(Frame& frame, const kernels::ConvSizes& sizes,
+                                       const kernels::Activation& activation) {
+  if (only_checks(frame)) return false;
+  const Array w = TRY(in_layout(frame, frame.in(1), Layout::plain));
+  const auto blocked =
+      TRY(BlockedConv::make(frame, frame.memory(), w, nullptr, frame.has(2), frame.has(3), activation));
+  return blocked && TRY(blocked->run(frame, sizes));
+}
+
 Result<void> run(Frame& frame) {
   const Array& x = frame.in(0);
   const kernels::ConvSizes sizes = TRY(conv_sizes(frame, x.dims(), frame.in(1).dims()));
@@ -117,6 +128,7 @@ Result<void> run(Frame& frame) {
   if (x.type() == ElementType::float32 && even) {
     const auto* prepared = frame.prepared<ConvPrepared>();
     if (prepared && prepared->blocked && TRY(prepared->blocked->run(frame, sizes))) return {};
+    if (!prepared && TRY(run_with_variable_weights(frame, sizes, activation))) return {};
     const bool packed = prepared && !prepared->matrices.groups.empty();
     if (sizes.in_per_group() > 1)
       return run_conv_gemm(frame, sizes, packed ? &prepared->matrices : nullptr, activation);

@@ -1,4 +1,4 @@
-// Float convolution in Layout::blocked8 with constant weights, by oneDNN: chooses the kernel, splits the
+// Float convolution in Layout::blocked8, by oneDNN: chooses the kernel, splits the
 // work, and converts into and out of the layout.
 #pragma once
 

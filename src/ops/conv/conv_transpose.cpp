@@ -1,7 +1,8 @@
-// ConvTranspose: transposed convolution. ONNX: ConvTranspose-1, -11, -22. float32 with constant weights runs
-// as GEMM, everything else as direct loops.
+// ConvTranspose: transposed convolution. ONNX: ConvTranspose-1, -11, -22. float32 runs as GEMM, everything
+// else as direct loops.
 #include "base/checked.hpp"
 #include "kernels/conv/conv_direct.hpp"
+#include "ops/check.hpp"
 #include "ops/conv/conv_call.hpp"
 #include "ops/conv/conv_transpose_gemm.hpp"
 #include "ops/conv/conv_transpose_sizes.hpp"
@@ -132,9 +133,16 @@ Result<void> run(Frame& frame) {
   if (frame.has(2)) TRY(check_bias(frame.in(2), x.type(), sizes.in_channels));
   const Dims dims = TRY(spread_dims(sizes, x.rank()));
   if (dims.count() > 0 && !for_real(x.type(), [](auto) {})) return wrong_type(frame, 0);
-  const auto* matrices = frame.prepared<SpreadMatrices>();
-  if (matrices && x.type() == ElementType::float32 && dims.count() > 0 && x.count() > 0)
-    return run_spread(frame, sizes, dims, *matrices);
+  if (x.type() == ElementType::float32 && dims.count() > 0 && x.count() > 0) {
+    const Array* bias = frame.has(2) ? &frame.in(2) : nullptr;
+    if (const auto* matrices = frame.prepared<SpreadMatrices>())
+      return run_spread(frame, sizes, dims, *matrices, bias);
+    if (!only_checks(frame)) {
+      TRY(frame.make_plain(1));
+      if (const auto packed = spread_matrices(frame.in(1), sizes.groups))
+        return run_spread(frame, sizes, dims, *packed, bias);
+    }
+  }
   for (std::size_t i = 0; i < frame.input_count(); ++i) TRY(frame.make_plain(i));
   Array* out = TRY(frame.out(0, frame.in(0).type(), dims));
   if (out->count() == 0) return {};

@@ -18,8 +18,8 @@ struct SpreadMatrices : Prepared {
 
 // Null if `w` is not the weight of a transposed convolution in `groups` groups.
 std::shared_ptr<const SpreadMatrices> spread_matrices(const Array& w, std::int64_t groups);
-// `sizes`: of the forward convolution, whose input is this output. Inputs as in ConvTranspose.
+// Spreads input 0. `sizes`: of the forward convolution, whose input is this output. `bias` may be null.
 Result<void> run_spread(Frame& frame, const kernels::ConvSizes& sizes, const Dims& dims,
-                        const SpreadMatrices& matrices);
+                        const SpreadMatrices& matrices, const Array* bias);
 
 }  // namespace anybit::ops

@@ -44,7 +44,7 @@ Result<Values> infer_blocks(const Call& call) {
   Shape shape = *indices;
   shape.insert(shape.end(), data->begin() + 1, data->end());
   const bool packed = call.in(0).type == ElementType::uint8 && call.integer("bits", 4) == 4;
-  if (packed) shape.back() = shape.back() * Dim(2);
+  if (packed && !shape.empty()) shape.back() = shape.back() * Dim(2);
   return outputs_of(call, tensor(call.in(2).type, std::move(shape)));
 }
 

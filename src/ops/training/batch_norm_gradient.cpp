@@ -1,115 +1,118 @@
-// BatchNormalizationGradient(dy, x, scale, mean, var) = dx, dscale, dbias. In training mode the statistics
-// are those of x, and the inputs mean and var are not used.
+// BatchNormalizationGradient(dy, x, scale, mean, variance [, saved mean, saved variance]; epsilon,
+// training_mode) -> dx, dscale, dbias. In training mode the normalization used the batch's own statistics:
+// they are computed again unless they are given as saved ones. Otherwise it used mean and variance, which are
+// constants. Domain ai.anybit.training.
 #include <cmath>
 
-#include "kernels/reduce/norm_gradient.hpp"
-#include "ops/gradient.hpp"
-#include "ops/reals.hpp"
-#include "ops/rules.hpp"
+#include "ops/norm/channel_rows.hpp"
+#include "ops/training/training.hpp"
 
 namespace anybit::ops {
 namespace {
 
-Result<Values> infer(const Call& call) {
-  Values values(call.output_count(), tensor(call.in(0).type, call.in(2).shape));
-  if (!values.empty()) values[0].shape = call.in(1).shape;
-  return values;
-}
-
-struct ChannelSizes {
-  std::int64_t batch = 0, channels = 0, inner = 0;
-  std::int64_t count() const { return batch * inner; }
+// Numbers of one channel: dx = dy · a + x · b + c.
+struct Mix {
+  double a = 0, b = 0, c = 0;
 };
 
-// Calls row(offset) for each contiguous row of a channel.
-template <class Row>
-void for_channel(const ChannelSizes& sizes, std::int64_t channel, const Row& row) {
-  for (std::int64_t n = 0; n < sizes.batch; ++n) row((n * sizes.channels + channel) * sizes.inner);
-}
-
-struct ChannelStats {
-  double mean = 0, variance = 0;
+struct Statistics {
+  std::span<const double> mean, variance;
 };
+
+Result<std::span<double>> as_doubles(Frame& frame, std::size_t i) {
+  const auto numbers = TRY(frame.scratch_of<double>(frame.in(i).count()));
+  for_trained(frame.in(i).type(), [&]<class T>(T) {
+    for (std::size_t c = 0; c < numbers.size(); ++c)
+      numbers[c] = static_cast<double>(frame.in(i).data<T>()[c]);
+  });
+  return numbers;
+}
 
 template <class T>
-ChannelStats stats_of_channel(const ChannelSizes& sizes, std::int64_t channel, const T* x) {
-  kernels::GradientSums sums;
-  for_channel(sizes, channel,
-              [&](std::int64_t at) { kernels::add_gradient_sums(x + at, x + at, T(0), sizes.inner, sums); });
-  const auto count = static_cast<double>(sizes.count());
-  ChannelStats stats{sums.dy / count, 0};
-  for_channel(sizes, channel, [&](std::int64_t at) {
-    for (std::int64_t i = 0; i < sizes.inner; ++i) {
-      const double away = static_cast<double>(x[at + i]) - stats.mean;
-      stats.variance += away * away;
-    }
-  });
-  stats.variance /= count;
-  return stats;
+Result<Statistics> statistics_of(Frame& frame, const ChannelRows& rows, const T* x) {
+  const bool own = frame.flag("training_mode"), saved = own && frame.has(5);
+  if (!own || saved) {
+    const std::size_t first = saved ? 5 : 3;
+    return Statistics{TRY(as_doubles(frame, first)), TRY(as_doubles(frame, first + 1))};
+  }
+  const auto mean = TRY(frame.scratch_of<double>(rows.channels)),
+             variance = TRY(frame.scratch_of<double>(rows.channels));
+  moments_of_channels(frame, rows, x, mean, variance);
+  return Statistics{mean, variance};
 }
 
-template <class C>
-Result<void> run_as(Frame& frame) {
-  const Array& x = frame.in(1);
-  const ChannelSizes sizes{x.dim(0), x.dim(1), x.dims().product(2, x.rank())};
-  const auto dy = TRY(reals_in<C>(frame, frame.in(0))), from = TRY(reals_in<C>(frame, x));
-  const auto scale = TRY(reals_in<C>(frame, frame.in(2)));
-  const auto mean = TRY(reals_in<C>(frame, frame.in(3))), variance = TRY(reals_in<C>(frame, frame.in(4)));
-  const Dims channels = {sizes.channels};
-  Array* dx = frame.wants(0) ? TRY(frame.out(0, x.type(), x.dims())) : nullptr;
-  Array* dscale = frame.wants(1) ? TRY(frame.out(1, x.type(), channels)) : nullptr;
-  Array* dbias = frame.wants(2) ? TRY(frame.out(2, x.type(), channels)) : nullptr;
-  const bool trains = frame.flag("training_mode");
-  const double epsilon = static_cast<double>(static_cast<float>(frame.real("epsilon", 1e-5)));
-  const auto count = static_cast<double>(sizes.count());
-  parallel(frame, sizes.channels, 2 * count, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t c = first; c < last; ++c) {
-      const auto at = static_cast<std::size_t>(c);
-      ChannelStats stats{static_cast<double>(mean[at]), static_cast<double>(variance[at])};
-      if (trains) stats = stats_of_channel(sizes, c, from.data());
-      const auto shift = static_cast<C>(stats.mean);
-      kernels::GradientSums sums;
-      for_channel(sizes, c, [&](std::int64_t row) {
-        kernels::add_gradient_sums(dy.data() + row, from.data() + row, shift, sizes.inner, sums);
-      });
-      const double inverse = 1 / std::sqrt(stats.variance + epsilon);
-      if (dscale) dscale->mutable_data<C>()[c] = static_cast<C>(sums.dy_x * inverse);
-      if (dbias) dbias->mutable_data<C>()[c] = static_cast<C>(sums.dy);
-      if (!dx) continue;
-      const double factor = static_cast<double>(scale[at]) * inverse;
-      const double of_x = trains ? -factor * inverse * inverse * sums.dy_x / count : 0;
-      const double constant = trains ? -factor * sums.dy / count : 0;
-      for_channel(sizes, c, [&](std::int64_t row) {
-        kernels::combine_gradient(dy.data() + row, from.data() + row, shift, static_cast<C>(factor),
-                                  static_cast<C>(of_x), static_cast<C>(constant), sizes.inner,
-                                  dx->mutable_data<C>() + row);
-      });
+template <class T>
+Result<void> gradients(Frame& frame, const Array& dy, const Array& x) {
+  const ChannelRows rows = channel_rows(x);
+  const Statistics of = TRY(statistics_of<T>(frame, rows, x.data<T>()));
+  const std::span<const double> scale = TRY(as_doubles(frame, 2));
+  const auto sums = TRY(frame.scratch_of<kernels::PairSums>(rows.channels));
+  pair_sums_of_channels(frame, rows, dy.data<T>(), x.data<T>(), of.mean, sums);
+  const double epsilon = frame.real("epsilon", 1e-5);
+  const double count = static_cast<double>(rows.batch * rows.space);
+  const bool own = frame.flag("training_mode");
+  T* outputs[3] = {};
+  for (const std::size_t i : {1, 2}) {
+    if (frame.wants(i)) outputs[i] = TRY(frame.out(i, x.type(), {rows.channels}))->template mutable_data<T>();
+  }
+  const auto mix = TRY(frame.scratch_of<Mix>(rows.channels));
+  for (std::size_t c = 0; c < mix.size(); ++c) {
+    const double inverse = 1 / std::sqrt(of.variance[c] + epsilon);
+    const double a = scale[c] * inverse;
+    mix[c] = {.a = a};
+    if (own) {
+      mix[c].b = -a * inverse * inverse * sums[c].weighted / count;
+      mix[c].c = -a * sums[c].plain / count - mix[c].b * of.mean[c];
     }
-  });
+    if (outputs[1]) outputs[1][c] = static_cast<T>(sums[c].weighted * inverse);
+    if (outputs[2]) outputs[2][c] = static_cast<T>(sums[c].plain);
+  }
+  if (!frame.wants(0)) return {};
+  Array* dx = TRY(out_like(frame, 0, dy));
+  mix_channels<T, Mix>(frame, rows, dy.data<T>(), x.data<T>(), mix, dx->mutable_data<T>());
   return {};
 }
 
-Result<void> run(Frame& frame) {
-  const Array &dy = frame.in(0), &x = frame.in(1);
-  if (x.rank() < 2 || !(dy.dims() == x.dims()) || dy.type() != x.type()) {
-    return wrong(fmt::format("the inputs are {} and {}", to_string(dy), to_string(x)),
-                 "the same type and shape, [batch, channels, …]");
+Result<void> check_channels(const Frame& frame) {
+  const Dims& dims = frame.in(1).dims();
+  const std::int64_t channels = dims.size() < 2 ? 1 : dims[1];
+  if (frame.has(5) != frame.has(6))
+    return wrong("only one of the saved mean and variance is given", "both or none");
+  for (std::size_t i = 2; i < 7; ++i) {
+    if (i >= 5 && !frame.has(i)) continue;
+    TRY(expect_trained(frame, i));
+    if (frame.in(i).count() == channels && frame.in(i).rank() == 1) continue;
+    return wrong(fmt::format("input {} is {}", i, to_string(frame.in(i))),
+                 fmt::format("one number for each of {} channels", channels));
   }
-  for (std::size_t i = 2; i < 5; ++i) TRY(expect_dims(frame, i, {x.dim(1)}, "one element for each channel"));
-  if (x.type() == ElementType::float32) return run_as<float>(frame);
-  if (x.type() == ElementType::float64) return run_as<double>(frame);
-  return wrong_type(frame, 1);
+  return {};
+}
+
+Result<void> run_batch_norm_gradient(Frame& frame) {
+  TRY(expect_trained(frame, 1));
+  TRY(expect_like(frame, 0, 1));
+  TRY(check_channels(frame));
+  for (std::size_t i = 0; i < frame.input_count(); ++i) {
+    if (i > 1 || !is_by_channel(frame.in(i))) TRY(frame.make_plain(i));
+  }
+  const auto [dy, x] = TRY(in_same_layout(frame, 0, 1));
+  Result<void> done;
+  for_trained(x.type(), [&]<class T>(T) { done = gradients<T>(frame, dy, x); });
+  return done;
+}
+
+Result<Values> infer_batch_norm_gradient(const Call& call) {
+  Values values = unknown_outputs(call);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = tensor(call.in(1).type, i == 0 ? call.in(1).shape : call.in(2).shape);
+  return values;
 }
 
 }  // namespace
 
 std::span<const Descriptor> batch_norm_gradient_descriptors() {
-  static const Descriptor all[] = {{.name = "BatchNormalizationGradient",
-                                    .domain = kTraining,
-                                    .since = {1},
-                                    .infer = infer,
-                                    .run = run,
-                                    .required = 5}};
+  static const Descriptor all[] = {training_operator("BatchNormalizationGradient", infer_batch_norm_gradient,
+                                                     run_batch_norm_gradient, 5, Layouts::each)};
   return all;
 }
 

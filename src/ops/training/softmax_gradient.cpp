@@ -1,85 +1,67 @@
-// SoftmaxGradient(dy, y) = y · (dy - Σ dy · y), LogSoftmaxGradient(dy, y) = dy - e^y · Σ dy, along `axis`.
+// SoftmaxGradient and LogSoftmaxGradient(dy, y; axis): the gradient of the input from that of the output and
+// the output itself, along one axis as in Softmax-13. Domain ai.anybit.training.
 #include "base/math.hpp"
-#include "kernels/elementwise/unary.hpp"
-#include "kernels/reduce/norm_gradient.hpp"
-#include "ops/gradient.hpp"
-#include "ops/rules.hpp"
+#include "kernels/reduce/gradient_rows.hpp"
+#include "ops/training/training.hpp"
 
 namespace anybit::ops {
 namespace {
 
-// Rows along the last axis.
-void softmax_row(const float* dy, const float* y, std::int64_t n, bool logs, float* dx) {
-  kernels::GradientSums sums;
-  kernels::add_gradient_sums(dy, y, 0.0f, n, sums);
-  if (logs) {
-    kernels::map(kernels::Map::exp, y, dx, static_cast<std::size_t>(n));
-    const auto sum = static_cast<float>(sums.dy);
-    for (std::int64_t i = 0; i < n; ++i) dx[i] = dy[i] - dx[i] * sum;
-  } else {
-    const auto sum = static_cast<float>(sums.dy_x);
-    for (std::int64_t i = 0; i < n; ++i) dx[i] = y[i] * (dy[i] - sum);
-  }
-}
-
+// One line of n elements, `stride` apart.
 template <class T>
-void softmax_strided(const T* dy, const T* y, std::int64_t n, std::int64_t stride, bool logs, T* dx) {
-  const auto wide = [](T value) { return static_cast<double>(static_cast<Computed<T>>(value)); };
+void gradient_of_line(const T* dy, const T* y, std::int64_t n, std::int64_t stride, bool logarithm, T* dx) {
   double sum = 0;
-  for (std::int64_t i = 0; i < n; ++i) sum += wide(dy[i * stride]) * (logs ? 1 : wide(y[i * stride]));
   for (std::int64_t i = 0; i < n; ++i) {
-    const double g = wide(dy[i * stride]), value = wide(y[i * stride]);
-    const double slope = logs ? g - math::exp(value) * sum : value * (g - sum);
-    dx[i * stride] = static_cast<T>(static_cast<Computed<T>>(slope));
+    const auto gradient = static_cast<double>(dy[i * stride]);
+    sum += logarithm ? gradient : gradient * static_cast<double>(y[i * stride]);
+  }
+  for (std::int64_t i = 0; i < n; ++i) {
+    const auto gradient = static_cast<double>(dy[i * stride]), value = static_cast<double>(y[i * stride]);
+    dx[i * stride] = static_cast<T>(logarithm ? gradient - math::exp(value) * sum : value * (gradient - sum));
   }
 }
 
-template <bool kLogs>
-Result<void> run(Frame& frame) {
+Result<void> softmax_gradient_of(Frame& frame, bool logarithm) {
+  TRY(expect_trained(frame, 0));
+  TRY(expect_like(frame, 1, 0));
   const Array &dy = frame.in(0), &y = frame.in(1);
-  if (!(dy.dims() == y.dims()) || dy.type() != y.type()) {
-    return wrong(fmt::format("the inputs are {} and {}", to_string(dy), to_string(y)),
-                 "the same type and shape");
-  }
-  if (!is_float(y.type())) return wrong_type(frame, 1);
-  if (y.rank() == 0) return wrong("the input has no axes", "a tensor of at least one axis");
-  const std::size_t axis = TRY(axis_of(frame.integer("axis", -1), y.rank()));
-  const std::int64_t n = y.dim(axis), inner = y.dims().product(axis + 1, y.rank());
-  const std::int64_t outer = y.dims().product(0, axis);
-  Array* dx = TRY(frame.out(0, y.type(), y.dims()));
-  for_real(y.type(), [&]<class T>(T) {
-    parallel(frame, outer * inner, 5.0 * static_cast<double>(n), [&](std::int64_t first, std::int64_t last) {
+  const Dims& dims = dy.dims();
+  const std::size_t axis = dims.empty() ? 0 : TRY(axis_of(frame.integer("axis", -1), dims.size()));
+  Array* dx = TRY(frame.out_over(0, 0, dy.type(), dims));
+  if (dx->count() == 0) return {};
+  const std::int64_t n = dims.empty() ? 1 : dims[axis];
+  const std::int64_t inner = dims.empty() ? 1 : dims.product(axis + 1, dims.size());
+  const double cost = static_cast<double>(n) * (inner == 1 ? 1.0 : 6.0);
+  for_trained(dy.type(), [&]<class T>(T) {
+    const T *from = dy.data<T>(), *values = y.data<T>();
+    T* to = dx->mutable_data<T>();
+    parallel(frame, dy.count() / n, cost, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t i = first; i < last; ++i) {
         const std::int64_t at = i / inner * n * inner + i % inner;
         if constexpr (std::is_same_v<T, float>) {
           if (inner == 1) {
-            softmax_row(dy.data<float>() + at, y.data<float>() + at, n, kLogs,
-                        dx->mutable_data<float>() + at);
+            kernels::softmax_gradient(from + at, values + at, static_cast<std::size_t>(n), logarithm,
+                                      to + at);
             continue;
           }
         }
-        softmax_strided(dy.data<T>() + at, y.data<T>() + at, n, inner, kLogs, dx->mutable_data<T>() + at);
+        gradient_of_line(from + at, values + at, n, inner, logarithm, to + at);
       }
     });
   });
   return {};
 }
 
+Result<void> run_softmax_gradient(Frame& frame) { return softmax_gradient_of(frame, false); }
+Result<void> run_log_softmax_gradient(Frame& frame) { return softmax_gradient_of(frame, true); }
+
 }  // namespace
 
 std::span<const Descriptor> softmax_gradient_descriptors() {
-  static const Descriptor all[] = {{.name = "SoftmaxGradient",
-                                    .domain = kTraining,
-                                    .since = {1},
-                                    .infer = infer_same,
-                                    .run = run<false>,
-                                    .required = 2},
-                                   {.name = "LogSoftmaxGradient",
-                                    .domain = kTraining,
-                                    .since = {1},
-                                    .infer = infer_same,
-                                    .run = run<true>,
-                                    .required = 2}};
+  static const Descriptor all[] = {
+      training_operator("SoftmaxGradient", infer_same, run_softmax_gradient, 2),
+      training_operator("LogSoftmaxGradient", infer_same, run_log_softmax_gradient, 2),
+  };
   return all;
 }
 
