@@ -5,7 +5,7 @@
 #include "formats/table.hpp"
 #include "graph/constant.hpp"
 #include "graph/node.hpp"
-#include "ops/training/training.hpp"
+#include "ops/gradient.hpp"
 
 namespace anybit::lower {
 

@@ -31,8 +31,9 @@ Result<void> check_there(const Ledger& ledger, const graph::Graph& graph, std::s
 
 Result<void> check_loss(const Ledger& ledger, const std::string& loss) {
   const ops::Value& facts = ledger.facts(loss);
-  const auto sizes = facts.shape ? ops::numbers(*facts.shape) : std::nullopt;
-  const bool single = sizes && std::ranges::all_of(*sizes, [](std::int64_t size) { return size == 1; });
+  const bool single = !facts.shape || std::ranges::all_of(*facts.shape, [](const ops::Dim& size) {
+    return size.is(1) || !size.known();
+  });
   if (single && (facts.type == ops::ElementType::float32 || facts.type == ops::ElementType::float64))
     return {};
   return invalid_argument(fmt::format("the loss '{}' is {}", shown(loss), ops::to_string(facts)),
@@ -68,7 +69,10 @@ Result<std::vector<std::string>> add_gradients(graph::Model& model, std::string_
   Writer writer(ledger, graph.nodes);
   Walk walk(writer);
   if (ledger.depends(end)) {
-    walk.add(end, writer.ones(ledger.facts(end).type, *ops::numbers(*ledger.facts(end).shape)));
+    const std::string one = writer.number(1, ledger.facts(end).type);
+    const auto& shape = ledger.facts(end).shape;
+    walk.add(end,
+             shape && shape->empty() ? one : writer.add_one({"Expand", "", {one, writer.shape(end)}}, end));
     TRY(walk.back(graph.nodes));
   }
   if (options.recompute) recompute(graph.nodes, walk.ends(), writer);

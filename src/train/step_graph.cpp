@@ -7,7 +7,6 @@
 #include "base/try.hpp"
 #include "ops/gradient.hpp"
 #include "ops/table.hpp"
-#include "ops/training/training.hpp"
 #include "train/backward.hpp"
 
 namespace anybit::train {

@@ -114,10 +114,6 @@ std::string Writer::constant(graph::Tensor tensor) {
 }
 
 std::string Writer::number(double value, ElementType type) { return constant(tensor_of(type, {}, value)); }
-std::string Writer::ones(ElementType type, const std::vector<std::int64_t>& dims) {
-  return constant(tensor_of(type, dims, 1));
-}
-
 std::string Writer::integers(std::span<const std::int64_t> elements) {
   return constant(graph::make_tensor("", {static_cast<std::int64_t>(elements.size())},
                                      std::vector<std::int64_t>(elements.begin(), elements.end())));

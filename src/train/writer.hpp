@@ -32,7 +32,6 @@ class Writer {
 
   // Constants; equal ones are created once. `number` is a scalar.
   std::string number(double value, ops::ElementType type);
-  std::string ones(ops::ElementType type, const std::vector<std::int64_t>& dims);
   std::string integers(std::span<const std::int64_t> elements);
   // The shape of a value as a tensor. A Shape node stands next to the node that makes the value, which need
   // not live until the backward pass.

@@ -7,10 +7,10 @@
 
 #include "io/model_file.hpp"
 #include "io/onnx/save.hpp"
+#include "ops/table.hpp"
 #include "passes/prepare.hpp"
 #include "passes/raise_opset.hpp"
 #include "passes/recognise.hpp"
-#include "ops/table.hpp"
 #include "runtime/executor.hpp"
 #include "train/backward.hpp"
 

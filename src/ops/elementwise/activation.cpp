@@ -128,7 +128,8 @@ std::span<const Descriptor> activation_descriptors() {
   static const Descriptor all[] = {
       activation("Celu", {12}, run_celu),
       activation("Elu", {1, 6, 22}, run_elu),
-      activation("HardSigmoid", {1, 6, 22}, run_hard_sigmoid, of_each_element(Traits::Range{0.0f, 1.0f})),
+      activation("HardSigmoid", {1, 6, 22}, run_hard_sigmoid, of_each_element(Traits::Range{0.0f, 1.0f}),
+                 slope_by_output),
       activation("HardSwish", {14, 22}, run_hard_swish),
       activation("LeakyRelu", {1, 6, 16}, run_leaky_relu),
       activation("Mish", {18, 22}, run_mish),

@@ -106,7 +106,8 @@ Result<void> raise_clip_to_11(Raising& raising) {
   return {};
 }
 
-// A learned bound gets the gradients of the elements beyond it. Where the bounds cross, all are the upper one.
+// A learned bound gets the gradients of the elements beyond it. Where the bounds cross, all are the upper
+// one.
 Result<void> clip_gradient(Gradient& g) {
   const auto bound = [&](std::size_t i) { return g.has(i) ? g.input(i) : std::string(); };
   if (g.version < 11) {  // bounds are attributes
@@ -117,8 +118,15 @@ Result<void> clip_gradient(Gradient& g) {
     return {};
   }
   g.set(0, g.add("ClipGradient", {g.dy(), g.input(0), bound(1), bound(2)}, {}, kTraining));
-  if (g.wants(1)) g.set(1, only_where(g, g.add("Less", {g.input(0), g.input(1)}), g.dy()));
-  if (g.wants(2)) g.set(2, only_where(g, g.add("Greater", {g.input(0), g.input(2)}), g.dy()));
+  if (g.wants(1)) {
+    std::string below = g.add("Less", {g.input(0), g.input(1)});
+    if (g.has(2)) below = g.add("And", {below, g.add("LessOrEqual", {g.input(1), g.input(2)})});
+    g.set(1, only_where(g, below, g.dy()));
+  }
+  if (g.wants(2)) {
+    const std::string raised = g.has(1) ? g.add("Max", {g.input(0), g.input(1)}) : g.input(0);
+    g.set(2, only_where(g, g.add("Greater", {raised, g.input(2)}), g.dy()));
+  }
   return {};
 }
 

@@ -4,7 +4,6 @@
 #include "ops/gradient.hpp"
 #include "ops/quantized/packed_tensor.hpp"
 #include "ops/rules.hpp"
-#include "ops/training/training.hpp"
 
 namespace anybit::ops {
 namespace {

@@ -145,13 +145,21 @@ std::string likelihood_slope(Gradient& g, const std::string& dy) {
                attributes_of(g, {"reduction", "ignore_index"}), kTraining);
 }
 
+// Class weights are settings of the loss.
+Result<void> check_weights(const Gradient& g) {
+  if (g.wants(2)) return wrong("there is no gradient with regard to the class weights", "constant weights");
+  return {};
+}
+
 Result<void> likelihood_gradient(Gradient& g) {
+  TRY(check_weights(g));
   g.set(0, likelihood_slope(g, g.dy()));
   return {};
 }
 
 // Through the log probabilities, which are an output on demand.
 Result<void> entropy_gradient(Gradient& g) {
+  TRY(check_weights(g));
   const graph::Attribute axis = graph::attribute("axis", std::int64_t{1});
   const bool there = g.node.outputs.size() > 1 && !g.output(1).empty();
   const std::string logs = there ? g.output(1) : g.add("LogSoftmax", {g.input(0)}, {axis});

@@ -11,7 +11,6 @@
 #include "ops/gradient.hpp"
 #include "ops/quantized/packed_tensor.hpp"
 #include "ops/rules.hpp"
-#include "ops/training/training.hpp"
 
 namespace anybit::ops {
 namespace {

@@ -2,10 +2,8 @@
 // axes.
 #include <cmath>
 
-#include "kernels/reduce/norm_gradient.hpp"
-#include "ops/gradient.hpp"
-#include "ops/reals.hpp"
-#include "ops/rules.hpp"
+#include "kernels/reduce/gradient_rows.hpp"
+#include "ops/training/training.hpp"
 
 namespace anybit::ops {
 namespace {
@@ -34,17 +32,35 @@ RowStats stats_of_row(const T* x, std::int64_t n, double epsilon) {
   return {mean, 1 / std::sqrt(squares / static_cast<double>(n) + epsilon)};
 }
 
+kernels::PairSums sums_of_row(const float* dy, const float* x, double mean, std::int64_t n) {
+  return kernels::pair_sums(dy, x, static_cast<float>(mean), static_cast<std::size_t>(n));
+}
+kernels::PairSums sums_of_row(const double* dy, const double* x, double mean, std::int64_t n) {
+  kernels::PairSums sums;
+  for (std::int64_t i = 0; i < n; ++i) {
+    sums.plain += dy[i];
+    sums.weighted += dy[i] * (x[i] - mean);
+  }
+  return sums;
+}
+
+// dx = a · dx + b · (x - mean) + c
+void mix_row(const float* x, std::int64_t n, double mean, double a, double b, double c, float* dx) {
+  kernels::mix_rows(dx, x, static_cast<std::size_t>(n), static_cast<float>(a), static_cast<float>(b),
+                    static_cast<float>(c - b * mean), dx);
+}
+void mix_row(const double* x, std::int64_t n, double mean, double a, double b, double c, double* dx) {
+  for (std::int64_t i = 0; i < n; ++i) dx[i] = a * dx[i] + b * (x[i] - mean) + c;
+}
+
 // With g = dy · scale: dx = (g - mean(g) - x̂ · mean(g · x̂)) / deviation.
 template <class T>
 void step_row(const T* dy, const T* x, const T* scale, std::int64_t n, const RowStats& stats, T* dx) {
   for (std::int64_t i = 0; i < n; ++i) dx[i] = dy[i] * scale[i];
-  kernels::GradientSums sums;
-  const auto shift = static_cast<T>(stats.mean);
-  kernels::add_gradient_sums(dx, x, shift, n, sums);
+  const kernels::PairSums sums = sums_of_row(dx, x, stats.mean, n);
   const double inverse = stats.inverse, count = static_cast<double>(n);
-  const double of_x = -inverse * inverse * inverse * sums.dy_x / count;
-  kernels::combine_gradient(dx, x, shift, static_cast<T>(inverse), static_cast<T>(of_x),
-                            static_cast<T>(-inverse * sums.dy / count), n, dx);
+  const double of_x = -inverse * inverse * inverse * sums.weighted / count;
+  mix_row(x, n, stats.mean, inverse, of_x, -inverse * sums.plain / count, dx);
 }
 
 template <class T>

@@ -3,12 +3,11 @@
 #pragma once
 
 #include "ops/frame.hpp"
+#include "ops/gradient.hpp"
 #include "ops/layout.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
-
-inline constexpr std::string_view kTraining = "ai.anybit.training";
 
 // Calls body(float()) or body(double()); the type was checked.
 template <class Body>
