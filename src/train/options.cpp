@@ -6,28 +6,29 @@
 namespace anybit::train {
 namespace {
 
-using formats::Parameter;
-using formats::Value;
-
 // An option: its description, and its place in TrainingOptions.
 struct Option {
-  Parameter parameter;
-  Value (*get)(const TrainingOptions&);
-  void (*set)(TrainingOptions&, const Value&);
+  formats::Parameter parameter;
+  formats::Value (*get)(const TrainingOptions&);
+  void (*set)(TrainingOptions&, const formats::Value&);
 };
 
 template <auto Field>
-Value get_field(const TrainingOptions& options) {
+formats::Value get_field(const TrainingOptions& options) {
   using T = std::remove_cvref_t<decltype(options.*Field)>;
-  if constexpr (std::is_same_v<T, std::uint64_t>) return static_cast<std::int64_t>(options.*Field);
-  else return options.*Field;
+  if constexpr (std::is_same_v<T, std::uint64_t>)
+    return static_cast<std::int64_t>(options.*Field);
+  else
+    return options.*Field;
 }
 
 template <auto Field>
-void set_field(TrainingOptions& options, const Value& value) {
+void set_field(TrainingOptions& options, const formats::Value& value) {
   using T = std::remove_cvref_t<decltype(options.*Field)>;
-  if constexpr (std::is_same_v<T, std::uint64_t>) options.*Field = static_cast<T>(std::get<std::int64_t>(value));
-  else options.*Field = std::get<T>(value);
+  if constexpr (std::is_same_v<T, std::uint64_t>)
+    options.*Field = static_cast<T>(std::get<std::int64_t>(value));
+  else
+    options.*Field = std::get<T>(value);
 }
 
 template <auto Field>
@@ -38,35 +39,39 @@ Option option(std::string_view name, std::string_view doc, double low = -1e300, 
           set_field<Field>};
 }
 
-using O = TrainingOptions;
-
 const std::vector<Option>& options_table() {
   static const std::vector<Option> all = {
-      option<&O::steps>("steps", "number of steps; 0: 600 to 2,000 by the size of the model", 0, 1e9),
-      option<&O::minutes>("minutes", "as many steps as fit into this time; 0: `steps`", 0, 1e5),
-      option<&O::loss>("loss", "kl, mse, cosine or ce; auto: by the outputs", 0, 0,
-                       {"auto", "kl", "mse", "cosine", "ce"}),
-      option<&O::optimizer>("optimizer", "adam (AdamW) or sgd (with momentum)", 0, 0, {"adam", "sgd"}),
-      option<&O::schedule>("schedule", "of the learning rate", 0, 0, {"cosine", "step", "constant"}),
-      option<&O::rate>("rate", "the learning rate at the start", 1e-9, 10),
-      option<&O::step_rate>("step_rate", "factor for the steps of quantizers; 0: they are not learned", 0, 100),
-      option<&O::weight_decay>("weight_decay", "decoupled weight decay of weights and biases", 0, 10),
-      option<&O::temperature>("temperature", "of scores in kl", 0.01, 1000),
-      option<&O::clip>("clip", "largest norm of the gradients; 0: no limit", 0, 1e9),
-      option<&O::average>("average", "decay of a moving average of the weights; 0: none", 0, 0.999999),
-      option<&O::batch>("batch", "samples per step; 0: 64", 0, 1 << 20),
-      option<&O::augment>("augment", "changes of images", 0, 0,
-                          {"none", "shift", "flip", "shift,flip"}),
-      option<&O::seed>("seed", "of the order of the samples and of their changes", 0, 9e18),
+      option<&TrainingOptions::steps>("steps", "number of steps; 0: 600 to 2,000 by the size of the model", 0,
+                                      1e9),
+      option<&TrainingOptions::minutes>("minutes", "as many steps as fit into this time; 0: `steps`", 0, 1e5),
+      option<&TrainingOptions::loss>("loss", "kl, mse, cosine or ce; auto: by the outputs", 0, 0,
+                                     {"auto", "kl", "mse", "cosine", "ce"}),
+      option<&TrainingOptions::optimizer>("optimizer", "adam (AdamW) or sgd (with momentum)", 0, 0,
+                                          {"adam", "sgd"}),
+      option<&TrainingOptions::schedule>("schedule", "of the learning rate", 0, 0,
+                                         {"cosine", "step", "constant"}),
+      option<&TrainingOptions::rate>("rate", "the learning rate at the start", 1e-9, 10),
+      option<&TrainingOptions::step_rate>(
+          "step_rate", "factor for the steps of quantizers; 0: they are not learned", 0, 100),
+      option<&TrainingOptions::weight_decay>("weight_decay", "decoupled weight decay of weights and biases",
+                                             0, 10),
+      option<&TrainingOptions::temperature>("temperature", "of scores in kl", 0.01, 1000),
+      option<&TrainingOptions::clip>("clip", "largest norm of the gradients; 0: no limit", 0, 1e9),
+      option<&TrainingOptions::average>("average", "decay of a moving average of the weights; 0: none", 0,
+                                        0.999999),
+      option<&TrainingOptions::batch>("batch", "samples per step; 0: 64", 0, 1 << 20),
+      option<&TrainingOptions::augment>("augment", "changes of images", 0, 0,
+                                        {"none", "shift", "flip", "shift,flip"}),
+      option<&TrainingOptions::seed>("seed", "of the order of the samples and of their changes", 0, 9e18),
   };
   return all;
 }
 
 }  // namespace
 
-std::span<const Parameter> option_list() {
-  static const std::vector<Parameter> all = [] {
-    std::vector<Parameter> list;
+std::span<const formats::Parameter> option_list() {
+  static const std::vector<formats::Parameter> all = [] {
+    std::vector<formats::Parameter> list;
     for (const Option& one : options_table()) list.push_back(one.parameter);
     return list;
   }();
@@ -83,7 +88,7 @@ Result<TrainingOptions> options_of(const formats::Values& given) {
 formats::Values values_of(const TrainingOptions& options) {
   formats::Values values;
   for (const Option& one : options_table()) {
-    const Value value = one.get(options);
+    const formats::Value value = one.get(options);
     if (value != one.parameter.preset) values[std::string(one.parameter.name)] = value;
   }
   return values;
