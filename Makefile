@@ -201,6 +201,12 @@ bench-accuracy:  ## Measure accuracy after quantization, compared with ONNX Runt
 	@cmake --build --preset release -j $(JOBS) --target anybit_cli executor_library
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_accuracy.py $(BENCH)
 
+bench-training:  ## Train MNIST and CIFAR nets in few bits: accuracy before and after, time per step beside Debian's torch (an hour)
+	@scripts/setup build test python data train
+	@cmake --preset release -DANYBIT_TESTS=ON
+	@cmake --build --preset release -j $(JOBS) --target anybit_cli
+	.venv/bin/python bench/bench_training.py $(BENCH)
+
 bench-agreement:  ## Compare results of an int8 file in anybit, in ONNX Runtime, and in ONNX Runtime with another order of sums
 	@scripts/setup build test python models
 	@cmake --preset release -DANYBIT_TESTS=ON

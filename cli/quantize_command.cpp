@@ -1,5 +1,6 @@
 // anybit quantize MODEL -o OUT: quantizes a model.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -21,6 +22,7 @@
 #include "sample_options.hpp"
 #include "terminal.hpp"
 #include "text_file.hpp"
+#include "training.hpp"
 #include "verdict_text.hpp"
 
 namespace anybit::cli {
@@ -33,6 +35,7 @@ struct QuantizeFlags {
   QuantizeOptions quantize;
   SampleArguments samples;
   RecipeFlags recipe;
+  TrainingFlags training;
   std::string ranges, report;
   std::string labels;  // a file
   bool no_prepare = false;
@@ -44,7 +47,23 @@ struct QuantizeFlags {
 constexpr std::int64_t kVerdictSamples = 8;
 constexpr std::int64_t kKeptOutputs = std::int64_t{128} << 20;  // bytes, from calibration for the verdict
 
+// Where the state of training is kept until the model is written.
+std::string state_file(const QuantizeFlags& options) { return options.output + ".training"; }
+
+Result<Quantization> trained(const Model& model, const Recipe& recipe, Samples& samples,
+                             QuantizeOptions& settings, const QuantizeFlags& options,
+                             const std::vector<std::int64_t>& labels) {
+  TrainingOptions& training = settings.training.emplace(options.training.options);
+  if (training.loss == "auto" || training.loss == "ce") training.labels = labels;
+  training.checkpoint = state_file(options);
+  training.resume = options.training.resume;
+  TrainingProgress progress;
+  training.on_step = [&](const TrainingStep& step) { return progress.show(step); };
+  return quantize(model, recipe, &samples, settings);
+}
+
 Result<Quantization> quantized(const Model& model, const Recipe& recipe, const QuantizeFlags& options,
+                               const std::vector<std::int64_t>& labels,
                                const std::optional<ReferenceOutputs>& outputs) {
   QuantizeOptions settings = options.quantize;
   settings.outputs = outputs;
@@ -59,6 +78,7 @@ Result<Quantization> quantized(const Model& model, const Recipe& recipe, const Q
   if (!samples.ok()) return std::move(samples).error();
   Progress progress("calibrating", "samples", samples->count());
   settings.progress = [&](std::int64_t done) { progress.show(done); };
+  if (options.training.train) return trained(model, recipe, *samples, settings, options, labels);
   return quantize(model, recipe, &*samples, settings);
 }
 
@@ -106,6 +126,15 @@ Result<void> check_quantize(const QuantizeFlags& options) {
   if (!target.ok()) return is_file(options.quantize.target) ? target.error() : wrong_call(target.error());
   if ((options.evaluate || !options.labels.empty()) && options.samples.paths.empty())
     return Error{Code::invalid_argument, "no data to evaluate the model on", {}, "--calib PATH"};
+  const TrainingFlags& training = options.training;
+  if (training.train && options.samples.paths.empty())
+    return Error{Code::invalid_argument, "no data to train on", {}, "--calib PATH"};
+  const bool settings = training.resume || training.options.steps != 0 || training.options.minutes != 0 ||
+                        training.options.loss != "auto";
+  if (!training.train && settings)
+    return wrong_call(Error{Code::invalid_argument, "options of training without --train", {}, "--train"});
+  if (training.options.steps != 0 && training.options.minutes != 0)
+    return wrong_call(Error{Code::invalid_argument, "--steps and --minutes", {}, "one of them"});
   return {};
 }
 
@@ -122,10 +151,11 @@ Result<void> run(QuantizeFlags& options) {
   const bool everything = options.evaluate || !options.labels.empty() || !options.report.empty();
   std::optional<ReferenceOutputs> outputs;
   if (!everything && !options.no_verdict) outputs.emplace(kKeptOutputs, kVerdictSamples);
-  auto result = quantized(*model, *recipe, options, outputs);
+  auto result = quantized(*model, *recipe, options, *labels, outputs);
   if (!result.ok()) return of_model(std::move(result).error(), options.model);
   auto saved = result->model.save(options.output);
   if (!saved.ok()) return in_file(std::move(saved).error(), options.output);
+  if (options.training.train) ::unlink(state_file(options).c_str());
   std::optional<Comparison> comparison;
   if (!options.samples.paths.empty() && !options.no_verdict) {
     auto compared = evaluated(*model, result->model, *std::move(labels), options, everything, outputs);
@@ -197,9 +227,10 @@ std::function<Result<void>()> set_up_quantize(CLI::App& app) {
       app.add_flag("--no-verdict", options->no_verdict,
                    "Do not run the result on calibration data to judge it: for scripts that judge it "
                    "themselves");
+  add_training_options(app, options->training);
   add_in_place_flag(app, options->in_place);
   add_executor_options(app, options->executor);
-  app.add_option("--seed", options->seed, "Seed of random choices; no recipe makes any today")
+  app.add_option("--seed", options->seed, "Seed of random choices: of training")
       ->transform(parse_integer(0, UINT64_MAX));
   app.add_flag("--json", options->json, "Print the report as JSON");
   app.add_flag("-v,--verbose", options->verbose, "Show the outcome of every node and its reason");
@@ -211,6 +242,7 @@ std::function<Result<void>()> set_up_quantize(CLI::App& app) {
     options->quantize.prepare = !options->no_prepare;
     options->quantize.threads = options->executor.threads;
     options->quantize.max_memory = options->executor.max_memory;
+    options->training.options.seed = options->seed;
     return run(*options);
   };
 }

@@ -31,6 +31,7 @@
 #include "anybit/model.hpp"
 #include "anybit/reference_outputs.hpp"
 #include "anybit/result.hpp"
+#include "anybit/training.hpp"
 
 namespace anybit {
 
@@ -127,6 +128,8 @@ struct QuantizeOptions {
   /// Statistics of this model from an earlier calibration, in place of samples; not owned.
   const Ranges* ranges = nullptr;
   std::function<void(std::int64_t done)> progress = {};  ///< called with the number of finished samples
+  /// Train the model behind its quantizers (docs/training.md); the samples are the training data.
+  std::optional<TrainingOptions> training = {};
 };
 
 /// The report of quantize(): the outcome for every node, value and weight.
@@ -187,6 +190,7 @@ struct QuantizationReport {
     std::int64_t layers = 0;  ///< number of layers that it changed
     std::string parameters;   ///< parameters that are not defaults: "samples=16"
   };
+  std::optional<TrainingReport> training = {};
   std::vector<Refinement> refinements;                           ///< those of single weights are in `weights`
   std::int64_t weight_bytes_before = 0, weight_bytes_after = 0;  ///< size of all constants
   std::int64_t opset_before = 0, opset_after = 0;

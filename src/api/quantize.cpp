@@ -23,6 +23,7 @@
 #include "quantize/match.hpp"
 #include "quantize/quantize.hpp"
 #include "refine/table.hpp"
+#include "train/options.hpp"
 
 namespace anybit {
 
@@ -105,6 +106,9 @@ Result<quantizing::Settings> settings_of(const Model& model, const quantizing::R
   settings.target.strict = options.strict;
   settings.gather.allow_nan = options.allow_nan;
   settings.gather.progress = options.progress;
+  if (options.training || recipe.train)
+    settings.training = TRY(train::merged(recipe.train.value_or(formats::Values()),
+                                          options.training.value_or(TrainingOptions())));
   if (options.ranges) {
     TRY(options.ranges->check_belongs(model));
     settings.known = &RangesAccess::inner(*options.ranges).tensors;
@@ -174,6 +178,18 @@ std::vector<RefinementInfo> refinement_list() {
     }
   }
   return list;
+}
+
+std::vector<FormatParameter> training_option_list() {
+  std::vector<FormatParameter> list;
+  for (const formats::Parameter& one : train::option_list())
+    list.push_back({std::string(one.name), one.preset, std::string(one.doc), one.low, one.high,
+                    {one.choices.begin(), one.choices.end()}});
+  return list;
+}
+
+Result<TrainingOptions> training_options(const ParameterValues& values) noexcept {
+  return guarded([&] { return train::options_of(values); });
 }
 
 std::vector<TargetInfo> target_list() {
