@@ -36,6 +36,10 @@ Result<void> no_gradient_at_all(Frame& frame, const Dims& dims) {
   return {};
 }
 
+bool is_depthwise(const ConvSizes& sizes) {
+  return sizes.groups > 1 && sizes.in_per_group() == 1 && sizes.out_per_group() == 1;
+}
+
 double cost_of_map(const ConvSizes& sizes, std::int64_t maps) {
   return static_cast<double>(output_size(sizes.window) * kernel_size(sizes.window)) *
          static_cast<double>(maps);
@@ -65,11 +69,11 @@ Result<void> run_conv_gradient_input(Frame& frame) {
     TRY(frame.make_plain(1));
     const Array& w = frame.in(1);
     if (TRY(gradient_by_input_mirrored(frame, sizes, w))) return {};
+    if (is_depthwise(sizes)) return gradient_by_input_depthwise(frame, sizes, frame.in(0), w, dims);
     if (TRY(gradient_by_input_blocked(frame, sizes, frame.in(0), w, dims))) return {};
     if (const auto blocked = TRY(BlockedTranspose::make(frame, frame.memory(), w)))
       return blocked->run(frame, sizes, dims, nullptr);
-    if (sizes.in_per_group() * sizes.out_per_group() > 1)
-      return run_spread(frame, sizes, dims, spread_matrices(w, sizes.groups), nullptr);
+    return run_spread(frame, sizes, dims, spread_matrices(w, sizes.groups), nullptr);
   }
   return by_input_directly(frame, sizes, dims);
 }
@@ -96,13 +100,13 @@ Result<void> run_conv_gradient_weight(Frame& frame) {
   if (only_checks(frame)) return not_known();
   if (frame.in(0).type() == ElementType::float32) {
     if (TRY(gradient_by_weight_blocked(frame, sizes, frame.in(0), frame.in(1), dims))) return {};
-    if (sizes.in_per_group() * sizes.out_per_group() > 1) {
-      const Array dy = TRY(in_layout(frame, frame.in(0), Layout::channels_last));
-      const Array x = TRY(in_layout(frame, frame.in(1), Layout::channels_last));
-      Array* dw = TRY(frame.out(0, ElementType::float32, dims));
-      return gradient_by_weight_gemm(frame, sizes, dy.data<float>(), x.data<float>(),
-                                     dw->mutable_data<float>());
-    }
+    if (is_depthwise(sizes))
+      return gradient_by_weight_depthwise(frame, sizes, frame.in(0), frame.in(1), dims);
+    const Array dy = TRY(in_layout(frame, frame.in(0), Layout::channels_last));
+    const Array x = TRY(in_layout(frame, frame.in(1), Layout::channels_last));
+    Array* dw = TRY(frame.out(0, ElementType::float32, dims));
+    return gradient_by_weight_gemm(frame, sizes, dy.data<float>(), x.data<float>(),
+                                   dw->mutable_data<float>());
   }
   return by_weight_directly(frame, sizes, dims);
 }

@@ -1,6 +1,6 @@
-// Gradients of a float32 convolution by oneDNN, in pieces of the batch. How a batch is cut depends on the
-// sizes alone, and the pieces' gradients of the weights are added in order: the same bits for any number of
-// threads.
+// Gradients of a float32 convolution in blocked layout: by oneDNN in pieces of the batch, or by our own
+// kernels. How a batch is cut depends on the sizes alone, and the pieces' gradients of the weights are added
+// in order: the same bits for any number of threads.
 #pragma once
 
 #include "kernels/conv/conv_direct.hpp"
@@ -16,5 +16,11 @@ Result<bool> gradient_by_input_blocked(Frame& frame, const kernels::ConvSizes& s
 Result<bool> gradient_by_input_mirrored(Frame& frame, const kernels::ConvSizes& sizes, const Array& w);
 Result<bool> gradient_by_weight_blocked(Frame& frame, const kernels::ConvSizes& sizes, const Array& dy,
                                         const Array& x, const Dims& dims);
+
+// Depthwise convolutions, by our own kernels: by the weights where oneDNN is absent.
+Result<void> gradient_by_input_depthwise(Frame& frame, const kernels::ConvSizes& sizes, const Array& dy,
+                                         const Array& w, const Dims& dims);
+Result<void> gradient_by_weight_depthwise(Frame& frame, const kernels::ConvSizes& sizes, const Array& dy,
+                                          const Array& x, const Dims& dims);
 
 }  // namespace anybit::ops
