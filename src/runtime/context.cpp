@@ -230,7 +230,8 @@ Error Context::with_inputs(const Step& step, Error error) const {
   return error;
 }
 
-// The watcher gets no padding; a later step that needs the plain copy finds it.
+// Watcher and intervention get no padding: a plain copy, which a later step that needs one finds. What the
+// intervention changed in it goes back to the value.
 Result<void> Context::show(const Shown& shown, bool may_change) {
   const Datum* value = &slot(shown.slot);
   const bool padded = value->is_array() && value->array.stored() != value->array.count();
@@ -238,7 +239,9 @@ Result<void> Context::show(const Shown& shown, bool may_change) {
   if (watcher_) TRY(watcher_->see(shown.watched, *value));
   if (!intervention_ || !may_change) return {};
   Datum changed = *value;  // shares its elements
-  return intervention_->change(shown.watched, changed);
+  TRY(intervention_->change(shown.watched, changed));
+  if (padded) ops::convert_layout(changed.array, slot(shown.slot).array);
+  return {};
 }
 
 Result<void> Context::run_steps(Profile* profile) {

@@ -180,6 +180,7 @@ Result<void> run_gradient(Frame& frame) {
   axes = TRY(axes_within(axes.span(), dims.size()));
   if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
     return wrong("starts, ends, axes and steps differ in number");
+  TRY(array_bytes(dy.type(), dims, Layout::plain));  // no dimension is negative or too large
   Dims sizes = dims;
   View view{0, strides_of(dims)};
   for (std::size_t i = 0; i < axes.size(); ++i) {
