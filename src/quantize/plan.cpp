@@ -307,6 +307,8 @@ class Planner {
     }
     for (const BiasNote& bias : notes.biases) {
       add_bias(bias, made[bias.weight].parameters, clusters, plan);
+      const std::string& input = clusters[static_cast<std::size_t>(bias.input_cluster)].cluster;
+      plan.constants.back().units = {input, notes.constants[bias.weight].places.front()};
     }
     return {};
   }
