@@ -325,7 +325,7 @@ class Planner {
       constant = *std::move(made_linear);
       made.bytes = bytes_of(constant);
     }
-    const bool free = note.spec.source == Spec::Source::values && note.spec.has_own_type() && !note.bounded;
+    const bool free = note.spec.source == Spec::Source::values && note.spec.has_own_type();
     if (free && constant.parameters.block_size == 0 && may_learn(note.spec))
       constant.learned = lower::Learned::step;
     report(note, made);
