@@ -114,8 +114,9 @@ Json training_json(const TrainingReport& report) {
 std::string training_text(const QuantizationReport& report) {
   if (!report.training) return {};
   const TrainingReport& done = *report.training;
-  std::string text = fmt::format("  trained   {} steps of {} samples in {:.0f} s ({}): loss {:.4g} -> {:.4g}",
-                                 done.steps, done.batch, done.seconds, done.loss, done.loss_before, done.loss_after);
+  std::string text =
+      fmt::format("  trained   {} steps of {} samples in {:.0f} s ({}): loss {:.4g} -> {:.4g}", done.steps,
+                  done.batch, done.seconds, done.loss, done.loss_before, done.loss_after);
   if (done.agreement_after >= 0)
     text += fmt::format(", agreement with the float model {:.2f} -> {:.2f} %", 100 * done.agreement_before,
                         100 * done.agreement_after);
@@ -153,7 +154,8 @@ std::string quantization_json(const QuantizationReport& report, const Comparison
                               const ComparedFiles& files, const SampleArguments& data, bool verdict_only) {
   Json json;
   if (comparison)
-    json["verdict"] = verdict_json(comparison->verdict, {files.reference, files.other, data, report.recipe});
+    json["verdict"] = verdict_json(
+        comparison->verdict, {files.reference, files.other, data, report.recipe, report.gains_by_training});
   json["recipe"] = report.recipe;
   json["samples"] = report.samples;
   json["weight_bytes"] = {{"before", report.weight_bytes_before}, {"after", report.weight_bytes_after}};

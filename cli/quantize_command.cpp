@@ -190,8 +190,9 @@ Result<void> run(QuantizeFlags& options) {
   fmt::print("{}", quantization_text(result->report, options.output, options.verbose));
   if (comparison && everything) fmt::print("\n{}", comparison_text(*comparison, files, 10));
   if (comparison)
-    fmt::print("\n{}", verdict_text(comparison->verdict,
-                                    {options.model, options.output, options.samples, options.recipe.recipe}));
+    fmt::print("\n{}",
+               verdict_text(comparison->verdict, {options.model, options.output, options.samples,
+                                                  options.recipe.recipe, result->report.gains_by_training}));
   if (!options.report.empty()) fmt::print("\nReport  {}\n", options.report);
   return {};
 }

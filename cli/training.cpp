@@ -55,14 +55,18 @@ TrainingProgress::~TrainingProgress() {
 bool TrainingProgress::show(const TrainingStep& step) {
   if (interrupted) return false;
   State& state = *state_;
-  const auto follow = [&](double& smooth, double now) { smooth = step.step <= 1 || smooth < 0 ? now : 0.9 * smooth + 0.1 * now; };
+  const auto follow = [&](double& smooth, double now) {
+    smooth = step.step <= 1 || smooth < 0 ? now : 0.9 * smooth + 0.1 * now;
+  };
   follow(state.smooth_loss, step.loss);
   follow(state.smooth_agreement, step.agreement);
   const double pause = state.terminal ? 0.1 : 10;  // seconds
   const auto now = State::Clock::now();
-  if (std::chrono::duration<double>(now - state.shown).count() < pause && step.step != step.steps) return true;
+  if (std::chrono::duration<double>(now - state.shown).count() < pause && step.step != step.steps)
+    return true;
   state.shown = now;
-  std::string text = fmt::format("training: step {} of {}, loss {:.4g}", step.step, step.steps, state.smooth_loss);
+  std::string text =
+      fmt::format("training: step {} of {}, loss {:.4g}", step.step, step.steps, state.smooth_loss);
   if (state.smooth_agreement >= 0) text += fmt::format(", agreement {:.2f} %", 100 * state.smooth_agreement);
   text += fmt::format(", {} left", left_text(step.seconds_left));
   if (state.terminal) {
@@ -76,14 +80,16 @@ bool TrainingProgress::show(const TrainingStep& step) {
 }
 
 void add_training_options(CLI::App& app, TrainingFlags& flags) {
-  app.add_flag("--train", flags.train,
-               "Quantization-aware training: train the weights behind their quantizers on the calibration data, "
-               "without labels");
+  app.add_flag(
+      "--train", flags.train,
+      "Quantization-aware training: train the weights behind their quantizers on the calibration data, "
+      "without labels");
   app.add_option("--steps", flags.options.steps, "Steps of training [600 to 2000, by the size of the model]");
   app.add_option("--minutes", flags.options.minutes, "Train as many steps as fit into this time");
-  app.add_option("--loss", flags.options.loss,
-                 "Of training: kl (scores of the float model), mse or cosine (its outputs), ce (labels) [by the "
-                 "outputs]");
+  app.add_option(
+      "--loss", flags.options.loss,
+      "Of training: kl (scores of the float model), mse or cosine (its outputs), ce (labels) [by the "
+      "outputs]");
   app.add_flag("--resume", flags.resume, "Continue training that was interrupted");
 }
 

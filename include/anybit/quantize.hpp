@@ -191,6 +191,9 @@ struct QuantizationReport {
     std::string parameters;   ///< parameters that are not defaults: "samples=16"
   };
   std::optional<TrainingReport> training = {};
+  /// Weights or activations have at most 4 bits and were not trained: QuantizeOptions::training usually
+  /// brings back most of the accuracy that this costs.
+  bool gains_by_training = false;
   std::vector<Refinement> refinements;                           ///< those of single weights are in `weights`
   std::int64_t weight_bytes_before = 0, weight_bytes_after = 0;  ///< size of all constants
   std::int64_t opset_before = 0, opset_after = 0;

@@ -55,7 +55,8 @@ struct TrainingOptions {
 
 /// Returns all options that have a name in recipes (`train: {steps: 1000}`), with defaults and bounds.
 ANYBIT_API std::vector<FormatParameter> training_option_list();
-/// Returns options with these values; the others are defaults. An error for unknown names and impossible values.
+/// Returns options with these values; the others are defaults. An error for unknown names and impossible
+/// values.
 ANYBIT_API Result<TrainingOptions> training_options(const ParameterValues& values) noexcept;
 
 /// What training did.

@@ -82,7 +82,8 @@ nb::object shown_training(const QuantizationReport& report) {
   fields["restarts"] = from.restarts;
   fields["averaged"] = from.averaged;
   nb::list curve;
-  for (const TrainingReport::Point& one : from.curve) curve.append(nb::make_tuple(one.step, one.loss, one.agreement));
+  for (const TrainingReport::Point& one : from.curve)
+    curve.append(nb::make_tuple(one.step, one.loss, one.agreement));
   fields["curve"] = curve;
   return fields;
 }

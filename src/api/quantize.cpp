@@ -183,7 +183,11 @@ std::vector<RefinementInfo> refinement_list() {
 std::vector<FormatParameter> training_option_list() {
   std::vector<FormatParameter> list;
   for (const formats::Parameter& one : train::option_list())
-    list.push_back({std::string(one.name), one.preset, std::string(one.doc), one.low, one.high,
+    list.push_back({std::string(one.name),
+                    one.preset,
+                    std::string(one.doc),
+                    one.low,
+                    one.high,
                     {one.choices.begin(), one.choices.end()}});
   return list;
 }

@@ -68,6 +68,12 @@ struct Constant {
   // prevent runtimes from fusing its DequantizeLinear, where the fused operator would be wrong
   bool apart = false;
   Learned learned = Learned::nothing;
+  // Of a bias in units of input scale × weight scale: whose scales these are.
+  struct Units {
+    std::string cluster;  // Quantization::cluster of the input
+    Place weight;         // the first place of the weight
+  };
+  std::optional<Units> units = {};
 
   bool is_linear() const { return !parameters.scales.empty(); }
 };

@@ -327,14 +327,13 @@ class Writer {
     graph_.nodes[static_cast<std::size_t>(place.node)].inputs[static_cast<std::size_t>(place.input)] = name;
   }
 
-  // Only the weights: biases are in units of the scales, which training may change.
   void train_constant(const Constant& one) {
-    if (one.use.format.empty()) return;
     std::vector<Node> nodes;
     const auto& at = one.places.front();
     const std::string from =
         graph_.nodes[static_cast<std::size_t>(at.node)].inputs[static_cast<std::size_t>(at.input)];
-    const std::string name = training_->constant(from, one, nodes);
+    const std::string name =
+        one.use.format.empty() ? training_->bias(from, one, nodes) : training_->constant(from, one, nodes);
     int first = at.node;
     for (const Place& place : one.places) {
       set_input(place, name);

@@ -62,7 +62,9 @@ void TrainingForm::activation(const std::string& from, const std::string& about,
       nodes.back().name = graph::Text(names_.fresh(about + "_Div"));
     }
     nodes.push_back(fake(about, {source}, rounded));
-    nodes.back().attributes.push_back(graph::attribute("format", to_string(by_sample(as.use))));
+    formats::Use use = as.use;
+    if (as.has_scale()) use.grouping = {};  // the scale is known
+    nodes.back().attributes.push_back(graph::attribute("format", to_string(by_sample(std::move(use)))));
     if (!as.has_scale()) return;
     nodes.push_back(graph::make_node("Mul", {rounded, by}, {std::move(result)}));
     nodes.back().name = graph::Text(names_.fresh(about + "_Mul"));
@@ -103,7 +105,7 @@ std::string TrainingForm::constant(const std::string& from, const Constant& one,
                                graph::attribute("weight", std::int64_t{1})};
     return result;
   }
-  const Stored stored = store(one.name, one.parameters);
+  const Stored stored = weights_[one.places.front()] = store(one.name, one.parameters);
   const graph::IntegerRange type = graph::integer_range(one.parameters.type);
   steps_.push_back({{}, one.places.front(), stored.step, {}, true, type.low, type.high, one.parameters});
   nodes.push_back(fake(one.name, {from, stored.step, stored.zero_point}, result));
@@ -111,6 +113,23 @@ std::string TrainingForm::constant(const std::string& from, const Constant& one,
   attributes = {graph::attribute("low", std::int64_t{type.low}),
                 graph::attribute("high", std::int64_t{type.high}),
                 graph::attribute("coded", one.quantized.dims)};
+  if (!one.parameters.per_tensor()) attributes.push_back(graph::attribute("axis", one.parameters.axis));
+  return result;
+}
+
+std::string TrainingForm::bias(const std::string& from, const Constant& one, std::vector<Node>& nodes) {
+  constexpr std::int64_t kLargest = 1 << 30;
+  if (!one.units) return from;
+  const auto input = clusters_.find(one.units->cluster);
+  const auto weight = weights_.find(one.units->weight);
+  if (input == clusters_.end() || weight == weights_.end()) return from;
+  const std::string unit = names_.fresh(one.name + "_unit"),
+                    result = names_.fresh(one.name + "_FakeQuantize_Output");
+  nodes.push_back(graph::make_node("Mul", {input->second.step, weight->second.step}, {unit}));
+  nodes.back().name = graph::Text(names_.fresh(one.name + "_Mul"));
+  nodes.push_back(fake(one.name, {from, unit}, result));
+  std::vector<graph::Attribute>& attributes = nodes.back().attributes;
+  attributes = {graph::attribute("low", -kLargest), graph::attribute("high", kLargest)};
   if (!one.parameters.per_tensor()) attributes.push_back(graph::attribute("axis", one.parameters.axis));
   return result;
 }

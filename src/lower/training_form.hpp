@@ -33,6 +33,8 @@ class TrainingForm {
   // Appends the node that quantizes and dequantizes `from`, the float values of a constant; returns its
   // output.
   std::string constant(const std::string& from, const Constant& one, std::vector<graph::Node>& nodes);
+  // The same for a bias in units of two scales: `from` itself if one of them is not an initializer here.
+  std::string bias(const std::string& from, const Constant& one, std::vector<graph::Node>& nodes);
   // The activations of a dynamic layer.
   std::string dynamic(const std::string& from, const DynamicLayer& layer, bool is_conv,
                       std::vector<graph::Node>& nodes);
@@ -51,6 +53,7 @@ class TrainingForm {
   graph::Names& names_;
   std::vector<LearnedStep> steps_;
   std::map<std::string, Stored> clusters_;
+  std::map<Place, Stored> weights_;  // by their first place
 };
 
 }  // namespace anybit::lower

@@ -307,6 +307,8 @@ class Planner {
     }
     for (const BiasNote& bias : notes.biases) {
       add_bias(bias, made[bias.weight].parameters, clusters, plan);
+      const std::string& input = clusters[static_cast<std::size_t>(bias.input_cluster)].cluster;
+      plan.constants.back().units = {input, notes.constants[bias.weight].places.front()};
     }
     return {};
   }
@@ -323,7 +325,7 @@ class Planner {
       constant = *std::move(made_linear);
       made.bytes = bytes_of(constant);
     }
-    const bool free = note.spec.source == Spec::Source::values && note.spec.has_own_type() && !note.bounded;
+    const bool free = note.spec.source == Spec::Source::values && note.spec.has_own_type();
     if (free && constant.parameters.block_size == 0 && may_learn(note.spec))
       constant.learned = lower::Learned::step;
     report(note, made);

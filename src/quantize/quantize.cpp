@@ -110,7 +110,10 @@ class Quantizer {
     report_nodes(annotation.graph, *model_->graph, report_);
     Model result = *model_;
     TRY(write(result, plan, settings_.qoperator));
-    if (std::string remark = remark_on_speed(plan); !remark.empty() && !settings_.target.islands)
+    const bool trained = report_.training && report_.training->trained;
+    report_.gains_by_training = !settings_.training && gains_by_training(annotation);
+    if (std::string remark = trained ? std::string() : remark_on_speed(plan);
+        !remark.empty() && !settings_.target.islands)
       report_.remarks.push_back(std::move(remark));
     note_target(result);
     report_.weight_bytes_after = constant_bytes(*result.graph);

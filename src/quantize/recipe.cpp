@@ -376,7 +376,8 @@ Result<Rule> tensor_rule(std::string name, const YAML::Node& node) {
 Result<formats::Values> training_of(const YAML::Node& node) {
   formats::Values values;
   if (node.IsScalar() && node.Scalar() == "true") return values;
-  if (!node.IsMap()) return at(node, invalid_argument("train: true, or a map", "train: {steps: 1000, loss: kl}"));
+  if (!node.IsMap())
+    return at(node, invalid_argument("train: true, or a map", "train: {steps: 1000, loss: kl}"));
   TRY(check_keys(node));
   for (const auto& pair : node) {
     const std::string name = TRY(scalar(pair.first, "a key"));

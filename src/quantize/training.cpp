@@ -150,10 +150,10 @@ std::vector<train::Parameter> parameters_of(const Model& model, const std::vecto
   return parameters;
 }
 
-bool has_few_bits(const Spec& spec) {
+bool has_few_bits(const Spec& spec, int most = 2) {
   if (spec.is_float()) return false;
   const auto codec = formats::make(spec.format(), spec.use.parameters);
-  return codec.ok() && (*codec)->bits() <= 2;
+  return codec.ok() && (*codec)->bits() <= most;
 }
 
 }  // namespace
@@ -243,6 +243,14 @@ std::map<std::string, Choice> wider_ends(const Model& model, const Annotation& a
                     std::move(choice));
   }
   return choices;
+}
+
+bool gains_by_training(const Annotation& annotation) {
+  constexpr int kFew = 4;
+  const GraphNotes& notes = annotation.graph;
+  return std::ranges::any_of(notes.constants,
+                             [](const ConstantNote& one) { return has_few_bits(one.spec, kFew); }) ||
+         std::ranges::any_of(notes.clusters, [](const Cluster& one) { return has_few_bits(one.spec, kFew); });
 }
 
 }  // namespace anybit::quantizing

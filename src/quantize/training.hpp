@@ -28,4 +28,7 @@ Result<LearnedScales> train_quantized(graph::Model& model, const lower::GraphPla
 // choices for them.
 std::map<std::string, Choice> wider_ends(const graph::Model& model, const Annotation& annotation);
 
+// Whether weights or activations have so few bits that training usually pays.
+bool gains_by_training(const Annotation& annotation);
+
 }  // namespace anybit::quantizing

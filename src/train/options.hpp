@@ -1,4 +1,5 @@
-// The options of training as typed parameters: the key `train` of recipes, command line and Python read them here.
+// The options of training as typed parameters: the key `train` of recipes, command line and Python read them
+// here.
 #pragma once
 
 #include <span>

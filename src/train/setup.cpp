@@ -95,10 +95,14 @@ Result<void> raise_for_training(Model& model, const Limits& limits) {
 }
 
 // Steps by the size of the model: the product is about ten minutes of one core at most.
-std::int64_t steps_by_size(const Model& model, std::int64_t batch, const Limits& limits) {
+std::int64_t steps_by_size(const Model& model, const Sample& sample, std::int64_t batch,
+                           const Limits& limits) {
   constexpr std::int64_t kMost = 2000, kFewest = 600;
   constexpr double kWork = 4e12;  // multiply-accumulates of forward passes
-  const auto inference = ops::infer(model, {.input_shapes = {}, .dims = {}, .limits = limits});
+  ops::InferOptions options{.input_shapes = {}, .dims = {}, .limits = limits};
+  for (const auto& [name, value] : sample)
+    options.input_shapes[name] = {value.array.dims().begin(), value.array.dims().end()};
+  const auto inference = ops::infer(model, options);
   double macs = 0;
   if (inference.ok()) {
     for (const ops::NodeFacts& node : inference->nodes) {
@@ -155,7 +159,8 @@ class Preparation {
           Code::unsupported, {}, "nothing of this model can be trained",
           setup_.remarks.empty() ? "a recipe that quantizes layers with weights" : setup_.remarks[0]);
     setup_.steps = job_.options.steps > 0 ? job_.options.steps
-                                          : steps_by_size(*job_.teacher, setup_.batch, job_.executor.limits);
+                                          : steps_by_size(*job_.teacher, TRY(job_.samples->get(0)),
+                                                          setup_.batch, job_.executor.limits);
     setup_.graph = TRY(make_step_graph(job_.student, setup_.parameters, setup_.losses, job_.options));
     setup_.step = TRY(executor_of(setup_.graph.model, setup_.graph.options, job_.executor));
     StepGraph loss = TRY(make_loss_graph(job_.student, setup_.parameters, setup_.losses, job_.options));
