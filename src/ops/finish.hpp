@@ -18,9 +18,6 @@ struct FinishStep {
   graph::ElementType through = graph::ElementType::undefined;
 };
 
-// As the nodes of their own compute it.
-void activate(const kernels::Activation& activation, std::span<float> y);
-
 // Applies the steps one after the other, run by run, while a run is in the cache.
 void finish(std::span<const FinishStep> steps, std::span<float> y);
 

@@ -36,6 +36,7 @@
 #include "quantize/report_nodes.hpp"
 #include "quantize/scope.hpp"
 #include "quantize/stopwatch.hpp"
+#include "quantize/training.hpp"
 #include "refine/table.hpp"
 
 namespace anybit::quantizing {
@@ -89,11 +90,16 @@ class Quantizer {
       if (!recipe_.choices.empty()) return in_float(model, annotation);
       return found_nothing(annotation);
     }
+    if (settings_.training) TRY(keep_ends(annotation));
     find_refinements(annotation);
     TRY(refine(Descriptor::Phase::graph, annotation, {}));
     report_.prepare_seconds = watch_.lap();
     const std::vector<calibrate::Statistics> statistics = TRY(calibrate(annotation));
-    TRY(refine(Descriptor::Phase::after, annotation, statistics));
+    if (!settings_.training) {
+      TRY(refine(Descriptor::Phase::after, annotation, statistics));
+    } else {
+      TRY(train(annotation, statistics));
+    }
     report_.calibrate_seconds = watch_.lap();
     const lower::GraphPlan plan = TRY(make_plan(annotation, statistics, pool_, report_, settings_));
     if (!anything(annotation.graph)) {
@@ -104,7 +110,10 @@ class Quantizer {
     report_nodes(annotation.graph, *model_->graph, report_);
     Model result = *model_;
     TRY(write(result, plan, settings_.qoperator));
-    if (std::string remark = remark_on_speed(plan); !remark.empty() && !settings_.target.islands)
+    const bool trained = report_.training && report_.training->trained;
+    report_.gains_by_training = !settings_.training && gains_by_training(annotation);
+    if (std::string remark = trained ? std::string() : remark_on_speed(plan);
+        !remark.empty() && !settings_.target.islands)
       report_.remarks.push_back(std::move(remark));
     note_target(result);
     report_.weight_bytes_after = constant_bytes(*result.graph);
@@ -265,7 +274,7 @@ class Quantizer {
         watched(annotation, settings_.histograms && !settings_.known);
     if (!gathered_.empty()) return recall(names, gathered_);
     if (names.empty()) {
-      if ((next_ || settings_.known) && !needs_samples())
+      if ((next_ || settings_.known) && !needs_samples() && !settings_.training)
         report_.remarks.push_back(fmt::format("recipe '{}' needs no {}: calibration does not use them",
                                               recipe_.name, settings_.known ? "ranges" : "samples"));
       return std::vector<calibrate::Statistics>();
@@ -286,14 +295,23 @@ class Quantizer {
   Result<std::vector<calibrate::Statistics>> gather(const std::vector<calibrate::Watched>& names) {
     calibrate::GatherOptions options = settings_.gather;
     options.executor = settings_.executor;
+    if (!report_.refinements.empty()) options.outputs = {};  // they have changed the model
     std::int64_t samples = 0;
     const auto progress = options.progress;
     options.progress = [&](std::int64_t done) {
       samples = done;
       if (progress) progress(done);
     };
+    // Training reads the rest.
+    constexpr std::int64_t kMost = 1024;
+    std::int64_t read = 0;
     auto statistics = TRY(calibrate::gather(
-        model_, names, [&] { return next_sample(); }, options));
+        model_, names,
+        [&]() -> Result<std::optional<Sample>> {
+          if (settings_.training && read++ == kMost) return std::optional<Sample>();
+          return next_sample();
+        },
+        options));
     if (samples == 0) return invalid_argument("there are no samples", "--calib PATH with at least one");
     report_.samples = samples;
     return statistics;
@@ -301,8 +319,42 @@ class Quantizer {
 
   Result<std::optional<Sample>> next_sample() {
     auto sample = TRY(next_());
+    if (sample && settings_.training) TRY(store_.add(*sample));
     if (sample && needs_samples()) TRY(chosen_.offer(*sample));
     return sample;
+  }
+
+  // --- training ---
+
+  Result<void> keep_ends(Annotation& annotation) {
+    const auto choices = wider_ends(*model_, annotation);
+    if (choices.empty()) return {};
+    recipe_.choices.insert(choices.begin(), choices.end());
+    annotation = TRY(quantizing::annotate(*model_, recipe_, settings_.target, settings_.executor.limits));
+    report_.remarks.emplace_back("the first and the last layer keep 8 bits in training");
+    return {};
+  }
+
+  // Trains from the quantization without training, with the weights rounded to nearest. Where that brings
+  // nothing, the refinements of the recipe run as usual.
+  Result<void> train(Annotation& annotation, const std::vector<calibrate::Statistics>& statistics) {
+    if (!next_) return invalid_argument("training needs samples", "--calib PATH");
+    while (TRY(next_sample())) {
+    }
+    report_.samples = std::max(report_.samples, store_.size());
+    Annotation plain =
+        TRY(quantizing::annotate(*model_, recipe_, settings_.target, settings_.executor.limits));
+    LearnedScales().apply(plain);
+    QuantizationReport ignored;
+    const lower::GraphPlan plan = TRY(make_plan(plain, statistics, pool_, ignored, settings_));
+    Model trained = *model_;
+    const LearnedScales learned =
+        TRY(train_quantized(trained, plan, store_, *settings_.training, settings_, report_));
+    if (!report_.training->trained) return refine(Descriptor::Phase::after, annotation, statistics);
+    *model_ = std::move(trained);
+    annotation = TRY(quantizing::annotate(*model_, recipe_, settings_.target, settings_.executor.limits));
+    learned.apply(annotation);
+    return {};
   }
 
   // --- refinements of the whole model ---
@@ -459,6 +511,7 @@ class Quantizer {
   std::map<std::string, calibrate::Statistics> gathered_;  // with the samples read for choices
   ChosenSamples chosen_;
   std::vector<Sample> samples_;  // a subset, once all samples were offered
+  train::SampleStore store_;     // for training
   Stopwatch watch_;
 };
 

@@ -20,6 +20,28 @@ struct Dot4Block {
   std::uint32_t sums[kBlockRows + kTileRows];  // row sums, if B has zero points
 };
 
+HWY_INLINE std::uint32_t SumOfBytes(const std::uint8_t* HWY_RESTRICT from, std::int64_t count) {
+  const hn::ScalableTag<std::uint8_t> d;
+  const hn::Repartition<std::uint64_t, decltype(d)> wide;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  auto parts = hn::Zero(wide);
+  std::int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) parts = hn::Add(parts, hn::SumsOf8(hn::LoadU(d, from + i)));
+  auto sum = static_cast<std::uint32_t>(hn::GetLane(hn::SumOfLanes(wide, parts)));
+  for (; i < count; ++i) sum += from[i];
+  return sum;
+}
+
+// Signed bytes become unsigned ones that are larger by 128.
+HWY_INLINE void FlipSigns(std::uint8_t* HWY_RESTRICT bytes, std::int64_t count) {
+  const hn::ScalableTag<std::uint8_t> d;
+  const auto sign = hn::Set(d, std::uint8_t{128});
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  std::int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) hn::StoreU(hn::Xor(hn::LoadU(d, bytes + i), sign), d, bytes + i);
+  for (; i < count; ++i) bytes[i] ^= 128;
+}
+
 // Copies rows [row, row + rows) of A to `to`, as unsigned bytes.
 HWY_INLINE void CopyRows(const IntegerGemmWork& work, std::int64_t row, std::int64_t rows,
                          std::int64_t stride, std::uint8_t* to, Dot4Block& block) {
@@ -33,12 +55,10 @@ HWY_INLINE void CopyRows(const IntegerGemmWork& work, std::int64_t row, std::int
       if (step == 1 && k > 0) std::memcpy(line, from, static_cast<std::size_t>(k));
       for (std::int64_t i = 0; i < k && step != 1; ++i) line[i] = from[i * step];
     }
-    for (std::int64_t i = 0; i < k && a.type == IntegerType::int8; ++i) line[i] ^= 128;
+    if (a.type == IntegerType::int8) FlipSigns(line, k);
     std::memset(line + k, 0, static_cast<std::size_t>(stride - k));
     block.at[r] = line;
-    if (!work.b->zeros()) continue;
-    block.sums[r] = 0;
-    for (std::int64_t i = 0; i < k; ++i) block.sums[r] += line[i];
+    if (work.b->zeros()) block.sums[r] = SumOfBytes(line, k);
   }
 }
 

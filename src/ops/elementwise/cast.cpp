@@ -8,6 +8,7 @@
 #include "kernels/elementwise/float16.hpp"
 #include "ops/convert.hpp"
 #include "ops/frame.hpp"
+#include "ops/gradient.hpp"
 #include "ops/number_text.hpp"
 #include "ops/rules.hpp"
 
@@ -204,6 +205,12 @@ Result<void> run_bit_cast(Frame& frame) {
   return {};
 }
 
+// Rounding to the other type counts as no change. Integers have no gradient.
+Result<void> cast_gradient(Gradient& g) {
+  if (is_float(g.out().type)) g.set(0, in_type_of(g, g.dy(), g.in(0)));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> cast_descriptors() {
@@ -213,14 +220,16 @@ std::span<const Descriptor> cast_descriptors() {
        .since = {1, 6, 9, 13, 19, 21, 23, 24, 25},
        .infer = infer_cast,
        .run = run_cast,
-       .layouts = Layouts::each},
+       .layouts = Layouts::each,
+       .gradient = cast_gradient},
       {.name = "CastLike",
        .domain = "",
        .since = {15, 19, 21, 23, 24, 25},
        .infer = infer_cast_like,
        .run = run_cast_like,
        .required = 2,
-       .layouts = Layouts::each},
+       .layouts = Layouts::each,
+       .gradient = cast_gradient},
       {.name = "BitCast",
        .domain = "",
        .since = {26},

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "ops/check.hpp"
 #include "ops/convert.hpp"
+#include "ops/elementwise/element_kernel.hpp"
 #include "ops/layout.hpp"
 
 namespace anybit::ops {
@@ -47,6 +49,10 @@ Result<void> run_unary(Frame& frame, kernels::Map map, Exact exact, double a, do
     return wrong_type(frame, 0);
   }
   const auto a_float = static_cast<float>(a), b_float = static_cast<float>(b);
+  if (const ElementProbe* probe = ElementProbe::in(frame)) {
+    probe->found = {.map = map, .a = a_float, .b = b_float};
+    return not_known();
+  }
   Array* out = TRY(frame.out_over(0, 0, type, in.dims()));
   const bool half = type != ElementType::float32;
   const auto steps = half ? std::span<const FinishStep>() : frame.take_finish();
