@@ -155,16 +155,20 @@ namespace anybit::kernels {
 
 namespace {
 
-// A single row is bound by memory anyway.
+// A single row by a matrix that the caches do not hold is bound by memory anyway.
+constexpr std::int64_t kCached = std::int64_t{1} << 20;  // bytes
+
 bool fits_dot4(const IntegerGemmWork& work) {
-  return work.m > 1 && bytes_of(work.a.type) == 1 && work.b->narrow(0) && work.b->column_sums();
+  const bool computes = work.m > 1 || work.k * work.n <= kCached;
+  return computes && bytes_of(work.a.type) == 1 && work.b->narrow(0) && work.b->column_sums();
 }
 
 }  // namespace
 
 std::span<const Descriptor> gemm_int8_vnni_descriptors() {
   using enum Instructions;
-  constexpr std::string_view kTypes = "8 bits", kTakes = "2 rows or more, packed with column sums";
+  constexpr std::string_view kTypes = "8 bits",
+                             kTakes = "2 rows or more, or a small matrix, packed with column sums";
   // Sums are exact; in reproducible mode the epilogue is the baseline's.
   static const Descriptor all[] = {
       {"dot4", kTypes, kTakes, avx512_vnni, false, 0, IntegerGemm{HWY_CHOOSE_AVX2(Dot4Gemm), fits_dot4}},
