@@ -60,34 +60,34 @@ class ConcatChains {
   void wait(std::size_t node) { waiting_[graph_.nodes[node].outputs[0]] = node; }
   bool is_waiting(const std::string& value) const { return waiting_.contains(value); }
 
-  struct Whole {
+  struct Chain {
     Node node;                       // its inputs are the parts of all nodes that waited for it
     std::vector<std::size_t> nodes;  // these nodes
   };
 
   // Call it for a node that is about to be computed. Nothing if no node waits for it.
-  std::optional<Whole> whole(const Node& node) {
+  std::optional<Chain> ending_at(const Node& node) {
     if (waiting_.empty()) return std::nullopt;
     if (is_concat(node)) waiting_.erase(node.outputs[0]);
     if (std::ranges::none_of(node.inputs, [&](const std::string& name) { return is_waiting(name); }))
       return std::nullopt;
-    Whole whole{node, {}};
-    whole.node.inputs.clear();
+    Chain chain{node, {}};
+    chain.node.inputs.clear();
     std::vector<std::string> open(node.inputs.rbegin(), node.inputs.rend());
     while (!open.empty()) {
       std::string name = std::move(open.back());
       open.pop_back();
       const auto found = waiting_.find(name);
       if (found == waiting_.end()) {
-        whole.node.inputs.push_back(std::move(name));
+        chain.node.inputs.push_back(std::move(name));
         continue;
       }
       const Node& before = graph_.nodes[found->second];
       open.insert(open.end(), before.inputs.rbegin(), before.inputs.rend());
-      whole.nodes.push_back(found->second);
+      chain.nodes.push_back(found->second);
       waiting_.erase(found);
     }
-    return whole;
+    return chain;
   }
 
   // Nodes that still wait, the last one first: their consumer is not constant.
@@ -239,9 +239,9 @@ class Folder {
     std::vector<bool> removed(graph.nodes.size());
     ConcatChains chains(graph, uses_, options_.watched);
     const auto fold_at = [&](std::size_t i) {
-      const auto whole = chains.whole(graph.nodes[i]);
-      removed[i] = compute(whole ? whole->node : graph.nodes[i]);
-      for (const std::size_t before : whole ? whole->nodes : std::vector<std::size_t>())
+      const auto chain = chains.ending_at(graph.nodes[i]);
+      removed[i] = compute(chain ? chain->node : graph.nodes[i]);
+      for (const std::size_t before : chain ? chain->nodes : std::vector<std::size_t>())
         removed[before] = removed[i];
     };
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
