@@ -101,7 +101,7 @@ class Quantizer {
     const std::vector<calibrate::Statistics> statistics = TRY(calibrate(annotation));
     TRY(refine(Descriptor::Phase::after, annotation, statistics));
     report_.calibrate_seconds = watch_.lap();
-    const lower::GraphPlan plan = TRY(make_plan(annotation, statistics, pool_, report_, settings_));
+    const lower::GraphPlan plan = TRY(make_plan(annotation, statistics, pool_, report_, settings_, weights_));
     if (!anything(annotation.graph)) {
       return error_at(Code::invalid_argument, {},
                       fmt::format("nothing is quantized: {}", fmt::join(report_.remarks, "; ")),
@@ -393,7 +393,8 @@ class Quantizer {
       work.quantized = [&]() -> Result<Model> {
         TRY(annotated());
         QuantizationReport ignored;
-        const lower::GraphPlan plan = TRY(make_plan(annotation, statistics, pool_, ignored, settings_));
+        const lower::GraphPlan plan =
+            TRY(make_plan(annotation, statistics, pool_, ignored, settings_, weights_));
         Model quantized = *model_;
         TRY(write(quantized, plan, false));
         return quantized;
@@ -467,6 +468,7 @@ class Quantizer {
   std::shared_ptr<Model> model_;
   ThreadPool pool_;
   QuantizationReport report_;
+  QuantizedWeights weights_;
   std::vector<Asked> refinements_;                         // without those that round single weights
   std::map<std::string, calibrate::Statistics> gathered_;  // with the samples read for choices
   std::deque<Sample> ahead_;  // read before calibration, for refinements of the graph

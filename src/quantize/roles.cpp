@@ -183,9 +183,13 @@ ChosenRounding rounding_of(const Part& part, const Scheme& scheme, const Node& n
   if (!scheme.refine || !part.heavy || !weight || !weight->channel_axis) return {};
   ChosenRounding chosen;
   const Descriptor* ranges = nullptr;
+  bool ranges_optional = false;
   for (const Refinement& one : *scheme.refine) {
     const Descriptor* row = find_refinement(one.name);
-    if (row->phase == Descriptor::Phase::ranges) ranges = row;
+    if (row->phase == Descriptor::Phase::ranges) {
+      ranges = row;
+      ranges_optional = one.optional;
+    }
     if (row->phase != Descriptor::Phase::rounding) continue;
     auto needs = needs_of(*row, node, input, dims);
     const bool uses_data = !row->needs.empty();
@@ -201,6 +205,7 @@ ChosenRounding rounding_of(const Part& part, const Scheme& scheme, const Node& n
     }
   }
   chosen.by.ranges = ranges;
+  chosen.by.ranges_optional = ranges_optional;
   if (chosen.by || ranges) chosen.axis = weight->channel_axis(node, dims.size());
   return chosen;
 }

@@ -37,9 +37,10 @@ class Dropping {
   void drop(GraphNotes& notes) {
     for (ConstantNote& note : notes.constants) {
       Rounder& rounding = note.rounding;
-      if (rounding.needs.empty() || is_met(note)) continue;
-      if (!rounding.optional) skipped_.insert(rounding.row->name);
+      if (!rounding.needs.empty() && is_met(note)) continue;
+      if (!rounding.needs.empty() && !rounding.optional) skipped_.insert(rounding.row->name);
       rounding.needs.clear();
+      if (rounding.ranges_optional) rounding.ranges = nullptr;
     }
     for (GraphNotes& inner : notes.inner) drop(inner);
   }

@@ -298,4 +298,37 @@ Result<QuantizedWeight> quantize_weight(const ConstantNote& note, std::span<cons
   return result;
 }
 
+namespace {
+
+bool is_same(const ConstantNote& a, const ConstantNote& b) {
+  return a.spec == b.spec && a.grouped == b.grouped && a.turned == b.turned && a.rounding == b.rounding &&
+         a.rounding.collected == b.rounding.collected && a.outputs_axis == b.outputs_axis &&
+         a.order == b.order && a.bounded == b.bounded;
+}
+
+}  // namespace
+
+Result<QuantizedWeight> QuantizedWeights::quantize(const ConstantNote& note, std::span<const double> least,
+                                                   ThreadPool& pool) {
+  if (!note.rounding && !note.rounding.ranges) return quantize_weight(note, least, pool);  // fast enough
+  const Bytes& data = note.tensor->data;
+  const auto [begin, end] = known_.equal_range(data.data());
+  for (auto one = begin; one != end; ++one) {
+    const Known& known = one->second;
+    if (known.data.size() != data.size() || !is_same(known.note, note) ||
+        !std::ranges::equal(known.least, least))
+      continue;
+    QuantizedWeight made = known.made;
+    made.constant.name = note.name;
+    made.constant.places = note.places;
+    made.constant.dims = note.tensor->dims;
+    made.constant.compute = note.compute;
+    made.constant.apart = note.apart;
+    return made;
+  }
+  QuantizedWeight made = TRY(quantize_weight(note, least, pool));
+  known_.emplace(data.data(), Known{data, note, {least.begin(), least.end()}, made});
+  return made;
+}
+
 }  // namespace anybit::quantizing

@@ -75,8 +75,9 @@ struct Rounder {
   const Descriptor* otherwise = nullptr;
   formats::Values otherwise_parameters = {};
 
-  const Descriptor* ranges =
-      nullptr;  // the refinement that chooses the scales; null: the range of the values
+  // What chooses the scales; null: the range of the values.
+  const Descriptor* ranges = nullptr;
+  bool ranges_optional = false;  // only with the statistics for `needs`
 
   explicit operator bool() const { return row != nullptr; }
   // Completes the task with the members above and runs the refinement.

@@ -20,7 +20,8 @@ TEST(Refinements, EveryRowIsComplete) {
     SCOPED_TRACE(row->name);
     EXPECT_FALSE(row->alias.empty() || row->summary.empty());
     EXPECT_EQ(row->round != nullptr, row->phase == Descriptor::Phase::rounding);
-    const bool on_weights = row->phase == Descriptor::Phase::rounding || row->phase == Descriptor::Phase::ranges;
+    const bool on_weights =
+        row->phase == Descriptor::Phase::rounding || row->phase == Descriptor::Phase::ranges;
     EXPECT_EQ(row->refine != nullptr, !on_weights);
     const auto values = formats::complete(row->name, row->parameters, {});
     ASSERT_TRUE(values.ok()) << values.error().text();
@@ -129,7 +130,8 @@ TEST(Refinements, ThatRoundWeightsGetTheirStatistics) {
   const auto statistics = calibrate::gather(model, names, next).value();
   ThreadPool pool(1);
   QuantizationReport report;
-  ASSERT_TRUE(make_plan(annotation, statistics, pool, report, {}).ok());
+  QuantizedWeights weights;
+  ASSERT_TRUE(make_plan(annotation, statistics, pool, report, {}, weights).ok());
   EXPECT_EQ(seen, 1 * 2 + 3 * 4);
   EXPECT_EQ(parameter, 0.5);
 }
