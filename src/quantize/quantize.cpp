@@ -337,6 +337,7 @@ class Quantizer {
   struct Asked {
     const Descriptor* row;
     formats::Values parameters;
+    bool optional;
     std::vector<int> layers;  // nodes of the main graph
   };
 
@@ -354,7 +355,7 @@ class Quantizer {
         const auto named = std::ranges::find(*note.scheme.refine, row->name, &Refinement::name);
         if (named == note.scheme.refine->end()) continue;
         auto same = std::ranges::find(asked, named->parameters, &Asked::parameters);
-        if (same == asked.end()) same = asked.insert(same, {row, named->parameters, {}});
+        if (same == asked.end()) same = asked.insert(same, {row, named->parameters, named->optional, {}});
         same->layers.push_back(static_cast<int>(i));
       }
       refinements_.insert(refinements_.end(), asked.begin(), asked.end());
@@ -378,7 +379,7 @@ class Quantizer {
     for (Asked& one : refinements_) {
       if (one.row->phase != phase) continue;
       if (phase == Descriptor::Phase::graph) TRY(read_ahead(samples_of(one)));
-      if (one.row->needs_samples && !TRY(choose_samples(*one.row, statistics))) continue;
+      if (one.row->needs_samples && !TRY(choose_samples(one, statistics))) continue;
       const auto annotated = [&]() -> Result<void> {
         annotation = TRY(quantizing::annotate(*model_, recipe_, settings_.target, settings_.executor.limits));
         drop_unmet_needs(annotation, rounding_data());
@@ -431,13 +432,14 @@ class Quantizer {
   }
 
   // Chooses the samples for refinements. Returns false, and adds a remark, if there are none.
-  Result<bool> choose_samples(const Descriptor& row, const std::vector<calibrate::Statistics>& statistics) {
+  Result<bool> choose_samples(const Asked& one, const std::vector<calibrate::Statistics>& statistics) {
     const auto skipped = [&] {
-      report_.remarks.push_back(fmt::format("{} is skipped: it needs calibration data{} (--calib)", row.name,
-                                            settings_.known ? " beside the ranges" : ""));
+      if (!one.optional)
+        report_.remarks.push_back(fmt::format("{} is skipped: it needs calibration data{} (--calib)",
+                                              one.row->name, settings_.known ? " beside the ranges" : ""));
       return false;
     };
-    if (row.phase == Descriptor::Phase::graph) return ahead_.empty() ? skipped() : true;
+    if (one.row->phase == Descriptor::Phase::graph) return ahead_.empty() ? skipped() : true;
     const bool calibrated = (!statistics.empty() || !gathered_.empty()) && settings_.known == nullptr;
     if (samples_.empty() && next_ && !calibrated) {
       std::int64_t read = 0;

@@ -72,7 +72,7 @@ Result<void> RefinementReader::add(std::string_view name, const Given& parameter
   Refinement wanted{.name = std::string(row->name), .optional = optional};
   wanted.parameters = TRY(formats::complete(owner, row->parameters, given));
   if (const Descriptor* included = find_refinement(row->includes);
-      included && std::ranges::find(list_, included->name, &Refinement::name) == list_.end()) {
+      included && !optional && std::ranges::find(list_, included->name, &Refinement::name) == list_.end()) {
     Refinement one{std::string(included->name)};
     one.parameters = TRY(formats::complete(included->name, included->parameters, {}));
     list_.push_back(std::move(one));
