@@ -87,7 +87,7 @@ std::span<const Preset> presets() {
       {"u8s8", "as int8, with unsigned activations: fastest in ONNX Runtime on x86-64",
        "global: {weights: int8 sym channel, activations: uint8 asym, refine: means}"},
       {"int8-per-tensor", "as int8, with per-tensor weights",
-       "global: {weights: int8 sym tensor, activations: int8 asym, refine: means}"},
+       "global: {weights: int8 sym tensor, activations: int8 asym, refine: [equalize, means]}"},
       {"int16", "16-bit weights and activations",
        "global: {weights: int16 sym channel, activations: int16 sym}"},
       {"int16x8", "8-bit weights, 16-bit activations",

@@ -64,6 +64,18 @@ TEST(Refinements, AreReadAsWordsAsMapsAndInLists) {
   EXPECT_EQ(read("'means:samples=8, sums'"), sums + ", " + means);
 }
 
+TEST(Refinements, AQuestionMarkMeansOnlyWithData) {
+  const auto recipe = read_recipe("global: {weights: int4, refine: ['gptq?', 'means?:samples=4']}", "test");
+  ASSERT_TRUE(recipe.ok()) << recipe.error().text();
+  const auto& all = *recipe->rules[0].scheme.refine;
+  ASSERT_EQ(all.size(), 2U);  // without what bias correction includes
+  EXPECT_EQ(all[0].name, "gptq");
+  EXPECT_TRUE(all[0].optional);
+  EXPECT_EQ(all[1].name, "bias-correction");
+  EXPECT_TRUE(all[1].optional);
+  EXPECT_THAT(read("snms?"), HasSubstr("no refinement is called 'snms'"));
+}
+
 TEST(Refinements, InvalidRefinementsAreErrorsWithAHint) {
   EXPECT_THAT(read("snms"), HasSubstr("line 1: refine: no refinement is called 'snms'"));
   EXPECT_THAT(read("{means: {sample: 8}}"),
@@ -111,8 +123,9 @@ TEST(Refinements, ThatRoundWeightsGetTheirStatistics) {
   ASSERT_EQ(annotation.graph.constants.size(), 1U);
   EXPECT_TRUE(watched(annotation).empty());
   Rounder& rounder = annotation.graph.constants[0].rounding;
-  rounder = {
-      &row, {{"damping", 0.5}}, needs_of(row, model->graph->nodes[0], 1, model->graph->initializers[0].dims)};
+  rounder = {.row = &row,
+             .parameters = {{"damping", 0.5}},
+             .needs = needs_of(row, model->graph->nodes[0], 1, model->graph->initializers[0].dims)};
 
   const auto names = watched(annotation);
   ASSERT_EQ(names.size(), 1U);
