@@ -333,7 +333,9 @@ class Measurement {
   }
 
   // Twice as many layers each time, until it is enough; then looks for fewer. False if all are not enough.
-  Result<bool> fewest(const std::vector<std::string>& names, const std::string& scheme) {
+  Result<bool> fewest(std::vector<std::string> names, const std::string& scheme) {
+    // A bound that holds only if nothing is quantized is not reached.
+    if (options_.min_sqnr > 0 && scheme == "float" && names.size() == result_.layers.size()) names.pop_back();
     const auto first = [&](std::size_t count) {
       return std::vector<std::string>(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(count));
     };

@@ -73,7 +73,7 @@ TEST(Refinements, AQuestionMarkMeansOnlyWithData) {
   EXPECT_TRUE(all[0].optional);
   EXPECT_EQ(all[1].name, "bias-correction");
   EXPECT_TRUE(all[1].optional);
-  EXPECT_THAT(read("snms?"), HasSubstr("no refinement is called 'snms'"));
+  EXPECT_THAT(read("'snms?'"), HasSubstr("no refinement is called 'snms'"));
 }
 
 TEST(Refinements, InvalidRefinementsAreErrorsWithAHint) {
