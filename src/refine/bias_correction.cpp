@@ -274,10 +274,7 @@ std::span<const Descriptor> bias_correction_descriptors() {
                        .doc = "number of calibration samples",
                        .low = 2,
                        .high = 1024},
-                      {.name = "convolutions",
-                       .preset = false,
-                       .doc =
-                           "correct convolutions only: few samples tell little about the tokens of a text"}},
+                      {.name = "convolutions", .preset = false, .doc = "correct convolutions only"}},
        .includes = "sum-preserving-rounding",
        .serves = may_have_bias,
        .refine = refine}};
