@@ -195,6 +195,12 @@ bench-codegen:  ## Run generated C, compared with the runtime on one thread
 	@cmake --build --preset release -j $(JOBS) --target anybit_cli c-gen executor_library codegen_library
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_codegen.py $(BENCH)
 
+bench-refine:  ## Measure each refinement alone and together: accuracy and time of recipes of few bits (an hour)
+	@scripts/setup build test accuracy python models large-models data
+	@cmake --preset release -DANYBIT_TESTS=ON
+	@cmake --build --preset release -j $(JOBS) --target anybit_cli executor_library
+	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_refine.py $(BENCH)
+
 bench-accuracy:  ## Measure accuracy after quantization, compared with ONNX Runtime's tools (minutes)
 	@scripts/setup build test accuracy python models large-models data
 	@cmake --preset release -DANYBIT_TESTS=ON

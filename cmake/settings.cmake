@@ -29,7 +29,8 @@ set(ANYBIT_COLD_FOLDERS portable passes lower refine quantize codegen api device
 set(ANYBIT_HOT_ALIGNMENT $<$<CONFIG:Release>:-falign-functions=64> $<$<CONFIG:Release>:-falign-loops=32>)
 # Loops over whole weights or tensors.
 set(ANYBIT_HOT_FILES calibrate/second_moment.cpp
-  refine/channel_sums.cpp refine/shift_estimate.cpp refine/sum_preserving_rounding.cpp quantize/quantize_constant.cpp
+  refine/channel_sums.cpp refine/gptq.cpp refine/shift_estimate.cpp refine/sum_preserving_rounding.cpp refine/unit_factor.cpp
+  quantize/quantize_constant.cpp
   ops/training/conv_gradient_blocked.cpp ops/training/resize_gradient.cpp ops/training/scatter_add.cpp)
 
 # No fused multiply-add unless a kernel uses one explicitly: the same bits on every CPU and compiler.

@@ -66,6 +66,8 @@ struct Sensitivity {
   /// then. Empty if the model is ok as it is, or if no small set is enough.
   std::vector<std::string> exclude;
   Effect excluded;
+  std::string exclude_as = "float";  ///< the scheme that they get, of SensitivityOptions::promotions
+  bool reached = true;       ///< false: no small set is enough, and `exclude` is the best that was found
   std::int64_t samples = 0;  ///< of the measurement
   std::int64_t runs = 0;     ///< of the model or of a part of it
   double seconds = 0;        ///< of the measurement, without calibration
@@ -81,6 +83,11 @@ struct SensitivityOptions {
   std::int64_t layers = 0;         ///< measure only this many, with the largest estimates; 0: all
   std::int64_t samples = 4;        ///< for the measurement; calibration uses all
   bool allow_nan = false;          ///< count NaN and infinity in activations and ignore them
+  /// The bound for `exclude`, in dB of the part of the outputs that suffers most; 0: a verdict of "ok".
+  double min_sqnr = 0;
+  /// The schemes that the most harmful layers get, the cheapest first: a later one is tried where an earlier
+  /// one is not enough for all layers.
+  std::vector<std::string> promotions = {"float"};
   std::function<void(std::int64_t done, std::int64_t total)> progress = {};  ///< called with finished layers
   /// Asked before each run of the measurement, which fails with Code::cancelled if it returns true.
   std::function<bool()> stop = {};

@@ -7,6 +7,7 @@ True
 """
 
 from ._anybit import Effect, Generator, Inspection, LayerSensitivity, OutputPart, PartVerdict, Port, SweepRow, TensorRange, Verdict
+from ._accuracy_control import quantize_with_accuracy_control
 from ._calibrate import Ranges, calibrate, collectors, observers
 from ._codegen import codegen, generators
 from ._compare import Comparison, Difference, compare
@@ -29,5 +30,5 @@ __all__ = [
     "NodeTime", "NotFound", "OutOfMemory", "OutputPart", "Packed", "PartVerdict", "Port", "Preset", "QuantizationConfig", "Quantizer", "Ranges",
     "Refinement", "Report", "Sensitivity", "Session", "Sweep", "SweepRow", "Target", "TensorRange", "UnsafePath", "Unsupported", "Verdict", "__version__", "build_facts", "calibrate",
     "codegen", "collectors", "compare", "formats", "generators", "get_library_path", "get_symmetric_a16w8_quantization_config",
-    "get_symmetric_quantization_config", "load", "observers", "presets", "quantize", "refinements", "sensitivity", "sweep", "targets",
+    "get_symmetric_quantization_config", "load", "observers", "presets", "quantize", "quantize_with_accuracy_control", "refinements", "sensitivity", "sweep", "targets",
 ]

@@ -20,7 +20,7 @@ from .errors import InvalidArgument
 from .progress import Progress, shown
 
 #: The name of a preset, the path of a recipe, or its content as a dict, in the syntax of anybit, MASE or Quark.
-Recipe = Annotated[Union[str, os.PathLike[str], Mapping[str, Any]], "a preset, a path, or a dict"]
+Recipe = Annotated[Union[str, os.PathLike[str], Mapping[str, Any], _anybit.Recipe], "a preset, a path, or a dict"]
 _Ranges = Annotated[Union[Ranges, str, os.PathLike[str]], "the result of anybit.calibrate, or the path of its file"]
 
 
@@ -73,9 +73,9 @@ def refinements() -> list[Refinement]:
     """The refinements that ``refine`` in a recipe may name.
 
     >>> [one.name for one in anybit.refinements()]
-    ['bias-correction', 'sum-preserving-rounding']
+    ['bias-correction', 'equalize', 'gptq', 'range-search', 'smooth', 'sum-preserving-rounding']
     >>> anybit.refinements()[0].parameters
-    [samples: number of calibration samples]
+    [samples: number of calibration samples, convolutions: correct convolutions only]
     >>> anybit.quantize(digits, {"global": {"weights": "int8", "refine": {"bias-correction": {"samples": 4}}}}, images[:20]
     ...                 ).report.refinements
     {'bias-correction:samples=4': 7}
@@ -196,6 +196,8 @@ def _check_labels(labels: Iterable[int], calibration: Samples) -> None:
 def _recipe(recipe: Optional[Recipe], target: str) -> _anybit.Recipe:
     if recipe is None:
         return _anybit.recipe_preset(_anybit.target_recipe(target))
+    if isinstance(recipe, _anybit.Recipe):
+        return recipe
     if isinstance(recipe, Mapping):
         return _anybit.recipe_from_text(_dumped(recipe), "recipe")
     if isinstance(recipe, str) and not re.search(r"/|\.(yaml|yml|json)$", recipe):

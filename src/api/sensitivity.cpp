@@ -294,35 +294,64 @@ class Measurement {
     return {};
   }
 
-  Result<quantizing::Recipe> without(const std::vector<std::string>& nodes) const {
+  Result<quantizing::Recipe> without(const std::vector<std::string>& nodes,
+                                     const std::string& scheme = "float") const {
     quantizing::Recipe recipe = recipe_;
     for (const std::string& node : nodes)
-      recipe.rules.push_back(TRY(quantizing::read_rule("name", node, "float")));
+      recipe.rules.push_back(TRY(quantizing::read_rule("name", node, scheme)));
     return recipe;
   }
 
-  // Leaves the most harmful layers in float, twice as many each time, until the model is ok; then looks for
-  // fewer.
-  Result<void> choose_exclusions() {
-    if (result_.all.level == Level::ok) return {};
+  bool is_enough(const Effect& effect) const {
+    return options_.min_sqnr > 0 ? effect.sqnr >= options_.min_sqnr : effect.level == Level::ok;
+  }
+
+  std::vector<std::string> harmful_layers() const {
     std::vector<std::string> names;
     for (const LayerSensitivity& layer : result_.layers) {
-      if (layer.measured && layer.harm > 0 && names.size() < kMostExcluded) names.push_back(layer.node);
+      if (layer.measured && layer.harm > 0 && (names.size() < kMostExcluded || options_.min_sqnr > 0))
+        names.push_back(layer.node);
     }
-    const auto effect = [&](std::size_t count) -> Result<Effect> {
-      return effect_of(TRY(
-          trials_->whole(TRY(without({names.begin(), names.begin() + static_cast<std::ptrdiff_t>(count)})),
-                         !result_.refinements_harm)));
-    };
-    if (result_.refinements_harm && result_.plain.level == Level::ok) {
+    return names;
+  }
+
+  // Promotes the most harmful layers until the model is good enough.
+  Result<void> choose_exclusions() {
+    if (is_enough(result_.all)) return {};
+    const std::vector<std::string> names = harmful_layers();
+    if (result_.refinements_harm && is_enough(result_.plain)) {
       result_.excluded = result_.plain;
       return {};
     }
+    for (const std::string& scheme : options_.promotions) {
+      if (TRY(fewest(names, scheme))) return {};
+    }
+    result_.reached = false;
+    result_.remarks.push_back(fmt::format(
+        "leaving the {} most harmful layers in float is not enough: a wider recipe", names.size()));
+    return {};
+  }
+
+  // Twice as many layers each time, until it is enough; then looks for fewer. False if all are not enough.
+  Result<bool> fewest(std::vector<std::string> names, const std::string& scheme) {
+    // A bound that holds only if nothing is quantized is not reached.
+    if (options_.min_sqnr > 0 && scheme == "float" && names.size() == result_.layers.size()) names.pop_back();
+    const auto first = [&](std::size_t count) {
+      return std::vector<std::string>(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(count));
+    };
+    const auto effect = [&](std::size_t count) -> Result<Effect> {
+      return effect_of(TRY(trials_->whole(TRY(without(first(count), scheme)), !result_.refinements_harm)));
+    };
     std::size_t bad = 0;
     for (std::size_t count = 1; bad < names.size(); count = std::min(2 * count, names.size())) {
       const Effect now = TRY(effect(count));
-      if (now.level != Level::ok) {
+      if (!is_enough(now)) {
         bad = count;
+        if (options_.min_sqnr > 0 && (result_.exclude.empty() || now.sqnr > result_.excluded.sqnr)) {
+          result_.excluded = now;  // the best so far
+          result_.exclude = first(count);
+          result_.exclude_as = scheme;
+        }
         continue;
       }
       std::size_t good = count;
@@ -330,19 +359,18 @@ class Measurement {
       while (bad + 1 < good) {
         const std::size_t middle = (bad + good) / 2;
         const Effect fewer = TRY(effect(middle));
-        if (fewer.level == Level::ok) {
+        if (is_enough(fewer)) {
           good = middle;
           result_.excluded = fewer;
         } else {
           bad = middle;
         }
       }
-      result_.exclude.assign(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(good));
-      return {};
+      result_.exclude = first(good);
+      result_.exclude_as = scheme;
+      return true;
     }
-    result_.remarks.push_back(fmt::format(
-        "leaving the {} most harmful layers in float is not enough: a wider recipe", names.size()));
-    return {};
+    return false;
   }
 
   const Model& model_;

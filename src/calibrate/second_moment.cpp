@@ -8,18 +8,18 @@
 #include "base/try.hpp"
 #include "calibrate/collector_table.hpp"
 #include "calibrate/fields.hpp"
+#include "kernels/gemm/rank_update.hpp"
 
 namespace anybit::calibrate {
 namespace {
 
 constexpr std::int64_t kMostSums = std::int64_t{1} << 28;  // 4 GB
 
-// Accumulates the upper triangle of one group's rows, several at a time to save memory traffic. Products of
-// two floats are exact in double, so the instruction set does not matter.
+// Accumulates the upper triangle of one group's rows, many at a time to save memory traffic. Products of two
+// floats are exact in double, so the instruction set does not matter.
 class Triangle {
  public:
-  Triangle(std::int64_t length, double* sums)
-      : length_(static_cast<std::size_t>(length)), rows_(kRows * length_), sums_(sums) {}
+  Triangle(std::int64_t length, double* sums) : length_(length), rows_(kRows, length), sums_(sums) {}
 
   void begin(double* sums) {
     finish();
@@ -27,35 +27,34 @@ class Triangle {
   }
   // Returns false if the row is skipped.
   bool add(const float* row) {
-    double* const to = rows_.data() + held_ * length_;
-    for (std::size_t i = 0; i < length_; ++i) {
-      if (!std::isfinite(row[i])) return false;
-      to[i] = static_cast<double>(row[i]);
+    constexpr std::int64_t kWidth = kernels::RowPanels::kWidth;
+    if (!std::all_of(row, row + length_, [](float one) { return std::isfinite(one); })) return false;
+    for (std::int64_t i = 0; i < length_; i += kWidth) {
+      double* const to = rows_.at(held_, i);
+      const std::int64_t count = std::min(kWidth, length_ - i);
+      for (std::int64_t k = 0; k < count; ++k) to[k] = static_cast<double>(row[i + k]);
     }
     if (++held_ == kRows) flush();
     return true;
   }
   void finish() {
     if (held_ == 0) return;
-    std::fill(rows_.begin() + static_cast<std::ptrdiff_t>(held_ * length_), rows_.end(), 0.0);
+    for (; held_ < kRows; ++held_) {
+      for (std::int64_t i = 0; i < length_; ++i) *rows_.at(held_, i) = 0;
+    }
     flush();
   }
 
  private:
-  static constexpr std::size_t kRows = 4;
+  static constexpr std::int64_t kRows = 32;
 
   void flush() {
-    const double *a = rows_.data(), *b = a + length_, *c = b + length_, *d = c + length_;
-    double* to = sums_;
-    for (std::size_t i = 0; i < length_; ++i) {
-      const double p = a[i], q = b[i], r = c[i], s = d[i];
-      for (std::size_t k = i; k < length_; ++k) *to++ += (p * a[k] + q * b[k]) + (r * c[k] + s * d[k]);
-    }
+    kernels::add_products(rows_, rows_, 0, length_, {sums_, length_, true});
     held_ = 0;
   }
 
-  std::size_t length_, held_ = 0;
-  std::vector<double> rows_;
+  std::int64_t length_, held_ = 0;
+  kernels::RowPanels rows_;
   double* sums_;
 };
 

@@ -41,25 +41,6 @@ bool multiply(std::span<float> weights, double factor) {
   return finite;
 }
 
-// Calls `see` with index, output channel and input channel of each weight, in order.
-template <class See>
-void each_weight(const Linear& linear, const See& see) {
-  const auto size = [&](std::size_t axis) { return static_cast<std::size_t>(linear.dims[axis]); };
-  const bool convolves = linear.kind == Linear::Kind::conv || linear.kind == Linear::Kind::conv_transpose;
-  // [outputs, inputs per group, …] or, transposed, [inputs, outputs per group, …].
-  const bool outputs_first = linear.kind == Linear::Kind::conv || linear.transposed;
-  std::size_t window = 1;
-  for (std::size_t axis = 2; axis < linear.dims.size(); ++axis) window *= size(axis);
-  const std::size_t rows_of_group = convolves ? size(0) / static_cast<std::size_t>(linear.groups) : size(0);
-  for (std::size_t row = 0, i = 0; row < size(0); ++row) {
-    for (std::size_t column = 0; column < size(1); ++column) {
-      const std::size_t other = row / rows_of_group * size(1) + column;
-      const std::size_t output = outputs_first ? row : other, input = outputs_first ? other : row;
-      for (std::size_t k = 0; k < window; ++k, ++i) see(i, output, input);
-    }
-  }
-}
-
 bool is_scaled(const Node& node) {  // a Gemm
   return real(node, "alpha", 1.0) != 1.0 || integer(node, "transA", 0) != 0;
 }
@@ -141,7 +122,7 @@ bool Linear::put_after(const Affine& affine) {
     for (std::size_t c = 0; c < static_cast<std::size_t>(outputs); ++c)
       finite = multiply(std::span(weights).subspan(c * each, each), affine.factor[c]) && finite;
   } else {
-    each_weight(*this, [&](std::size_t i, std::size_t output, std::size_t) {
+    each_weight([&](std::size_t i, std::size_t output, std::size_t) {
       finite = multiply(std::span(&weights[i], 1), affine.factor[output]) && finite;
     });
   }
@@ -155,7 +136,7 @@ bool Linear::put_after(const Affine& affine) {
 bool Linear::put_before(const Affine& affine) {
   if (std::ssize(affine.factor) != inputs) return false;
   bool finite = true;
-  each_weight(*this, [&](std::size_t i, std::size_t output, std::size_t input) {
+  each_weight([&](std::size_t i, std::size_t output, std::size_t input) {
     bias[output] += static_cast<double>(weights[i]) * affine.offset[input];
     finite = multiply(std::span(&weights[i], 1), affine.factor[input]) && finite;
   });

@@ -35,7 +35,28 @@ struct Linear {
   // exact only without padding.
   bool put_after(const Affine& affine);
   bool put_before(const Affine& affine);
+  // Calls see(index, output channel, input channel) for each weight, in order.
+  template <class See>
+  void each_weight(const See& see) const;
 };
+
+template <class See>
+void Linear::each_weight(const See& see) const {
+  const auto size = [&](std::size_t axis) { return static_cast<std::size_t>(dims[axis]); };
+  const bool convolves = kind == Kind::conv || kind == Kind::conv_transpose;
+  // [outputs, inputs per group, …] or, transposed, [inputs, outputs per group, …].
+  const bool outputs_first = kind == Kind::conv || transposed;
+  std::size_t window = 1;
+  for (std::size_t axis = 2; axis < dims.size(); ++axis) window *= size(axis);
+  const std::size_t rows_of_group = convolves ? size(0) / static_cast<std::size_t>(groups) : size(0);
+  for (std::size_t row = 0, i = 0; row < size(0); ++row) {
+    for (std::size_t column = 0; column < size(1); ++column) {
+      const std::size_t other = row / rows_of_group * size(1) + column;
+      const std::size_t output = outputs_first ? row : other, input = outputs_first ? other : row;
+      for (std::size_t k = 0; k < window; ++k, ++i) see(i, output, input);
+    }
+  }
+}
 
 // Whether the weights may change: only this node uses them, or they are small enough to duplicate.
 bool may_change(const graph::Node& node, const graph::Constants& constants, const graph::Index& index,

@@ -9,7 +9,7 @@ namespace {
 // a refinement, or with non-saturating kernels, accept either.
 bool serves(const ConstantNote& one, const ConstantNote& other) {
   return one.spec == other.spec && one.grouped == other.grouped && one.turned == other.turned &&
-         one.compute == other.compute &&
+         one.compute == other.compute && one.rounding.ranges == other.rounding.ranges &&
          (!one.rounding || !other.rounding ||
           (one.rounding == other.rounding && one.outputs_axis == other.outputs_axis)) &&
          (one.order == other.order || !one.order || !other.order);

@@ -98,9 +98,11 @@ std::string place_of(const GraphNotes& notes, const std::vector<lower::Place>& p
 
 class Planner {
  public:
-  Planner(const Seen& statistics, ThreadPool& pool, QuantizationReport& report, const Settings& settings)
+  Planner(const Seen& statistics, ThreadPool& pool, QuantizationReport& report, const Settings& settings,
+          QuantizedWeights& weights)
       : statistics_(statistics),
         pool_(pool),
+        weights_(weights),
         report_(report),
         histograms_(settings.histograms),
         only_standard_(settings.functions == lower::Functions::Mode::refused) {}
@@ -224,6 +226,17 @@ class Planner {
     return {std::min(range.low, cluster.constants->low), std::max(range.high, cluster.constants->high)};
   }
 
+  // Without the collectors of layer inputs: the sources of a cluster may have different ones.
+  static Statistics for_observers(const Statistics& all) {
+    Statistics some;
+    some.extent = all.extent;
+    some.has_averages = all.has_averages;
+    some.averages = all.averages;
+    some.has_bins = all.has_bins;
+    some.bins = all.bins;
+    return some;
+  }
+
   // The merged statistics of a cluster's sources, stored in `together` unless there is only one source.
   Result<const Statistics*> seen_of(const Cluster& cluster, Statistics& together) const {
     const Statistics* all = nullptr;
@@ -234,9 +247,9 @@ class Planner {
         all = one;
         continue;
       }
-      if (all != &together) together = *all;
+      if (all != &together) together = for_observers(*all);
       all = &together;
-      TRY(together.merge(*one));
+      TRY(together.merge(for_observers(*one)));
     }
     return all ? all : &together;
   }
@@ -314,7 +327,7 @@ class Planner {
   }
 
   Result<lower::Constant> quantized(const ConstantNote& note, const std::vector<double>& least) {
-    QuantizedWeight made = TRY(quantize_weight(note, least, pool_));
+    QuantizedWeight made = TRY(weights_.quantize(note, least, pool_));
     lower::Constant& constant = made.constant;
     const bool linear =
         note.spec.is_linear() ||
@@ -392,6 +405,7 @@ class Planner {
 
   const Seen& statistics_;
   ThreadPool& pool_;
+  QuantizedWeights& weights_;
   QuantizationReport& report_;
   const bool histograms_, only_standard_;
 };
@@ -410,13 +424,14 @@ std::vector<calibrate::Watched> watched(const Annotation& annotation, bool bins)
 }
 
 Result<lower::GraphPlan> make_plan(Annotation& annotation, const std::vector<Statistics>& statistics,
-                                   ThreadPool& pool, QuantizationReport& report, const Settings& settings) {
+                                   ThreadPool& pool, QuantizationReport& report, const Settings& settings,
+                                   QuantizedWeights& weights) {
   Seen by_name;
   const std::vector<calibrate::Watched> names = watched(annotation);
   for (std::size_t i = 0; i < names.size(); ++i) by_name[names[i].name] = &statistics[i];
   leave_unentered(annotation.graph, by_name, report);
   hand_over(annotation.graph, by_name);
-  return Planner(by_name, pool, report, settings).plan(annotation.graph);
+  return Planner(by_name, pool, report, settings, weights).plan(annotation.graph);
 }
 
 }  // namespace anybit::quantizing

@@ -6,6 +6,7 @@
 #include "calibrate/gather.hpp"
 #include "quantize/annotation.hpp"
 #include "quantize/quantize.hpp"
+#include "quantize/weights.hpp"
 
 namespace anybit::quantizing {
 
@@ -13,9 +14,11 @@ namespace anybit::quantizing {
 std::vector<calibrate::Watched> watched(const Annotation& annotation, bool bins = false);
 
 // `statistics` are in the order of watched(). Adds tensors, weights and remarks to the report, with
-// histograms if the settings ask for them. Removes the notes of subgraphs that no sample reached.
+// histograms if the settings ask for them. `weights` keeps what later plans may need. Removes the notes of
+// subgraphs that no sample reached.
 Result<lower::GraphPlan> make_plan(Annotation& annotation,
                                    const std::vector<calibrate::Statistics>& statistics, ThreadPool& pool,
-                                   QuantizationReport& report, const Settings& settings);
+                                   QuantizationReport& report, const Settings& settings,
+                                   QuantizedWeights& weights);
 
 }  // namespace anybit::quantizing

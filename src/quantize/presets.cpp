@@ -8,6 +8,9 @@ namespace anybit::quantizing {
 
 namespace {
 
+// With calibration data, weights of 4 bits get GPTQ, searched ranges and biases that keep the means.
+constexpr std::string_view kFewBits = ", refine: [sums, 'gptq?', 'mse?', 'means?:convolutions=true']";
+
 // Formats whose parameters are chosen at run time. Each makes two presets: one for activations and weights,
 // and "-weights" for weights only. Weights use sum-preserving rounding, except in formats where thresholds
 // replace rounding to nearest or where there is no gain. mxfp8 rounds its scales up: by OCP's rule the
@@ -17,18 +20,18 @@ struct Direct {
   std::string_view refine = ", refine: sums";
 };
 constexpr Direct kDirect[] = {
-    {"mxfp4", "OCP MX, 4-bit floats in blocks of 32", "mxfp4_e2m1", "mxfp4_e2m1"},
+    {"mxfp4", "OCP MX, 4-bit floats in blocks of 32", "mxfp4_e2m1", "mxfp4_e2m1", kFewBits},
     {"mxfp6", "OCP MX, 6-bit floats (e2m3) in blocks of 32", "mxfp6_e2m3", "mxfp6_e2m3"},
     {"mxfp6-e3m2", "OCP MX, 6-bit floats (e3m2) in blocks of 32", "mxfp6_e3m2", "mxfp6_e3m2"},
     {"mxfp8", "OCP MX, 8-bit floats (e4m3) in blocks of 32", "mxfp8_e4m3 scale_rule ceil",
      "mxfp8_e4m3 scale_rule ceil"},
     {"mxfp8-e5m2", "OCP MX, 8-bit floats (e5m2) in blocks of 32", "mxfp8_e5m2", "mxfp8_e5m2"},
     {"mxint8", "OCP MX, 8-bit integers in blocks of 32", "mxint8", "mxint8"},
-    {"nvfp4", "4-bit floats in blocks of 16 with 8-bit scales", "nvfp4", "nvfp4"},
+    {"nvfp4", "4-bit floats in blocks of 16 with 8-bit scales", "nvfp4", "nvfp4", kFewBits},
     {"bfp16", "block floating point, 9 bits per value", "bfp16", "bfp16"},
     {"mx9", "shared microexponents, 9 bits per value", "mx9", "mx9"},
     {"mx6", "shared microexponents, 6 bits per value", "mx6", "mx6"},
-    {"mx4", "shared microexponents, 4 bits per value", "mx4", "mx4"},
+    {"mx4", "shared microexponents, 4 bits per value", "mx4", "mx4", kFewBits},
     {"block-fp8", "block floating point, 8-bit elements in blocks of 16", "block_fp", "block_fp"},
     {"block-minifloat8", "8-bit floats that share a bias in blocks of 16", "block_minifloat",
      "block_minifloat"},
@@ -84,13 +87,14 @@ std::span<const Preset> presets() {
       {"u8s8", "as int8, with unsigned activations: fastest in ONNX Runtime on x86-64",
        "global: {weights: int8 sym channel, activations: uint8 asym, refine: means}"},
       {"int8-per-tensor", "as int8, with per-tensor weights",
-       "global: {weights: int8 sym tensor, activations: int8 asym, refine: means}"},
+       "global: {weights: int8 sym tensor, activations: int8 asym, refine: [equalize, means]}"},
       {"int16", "16-bit weights and activations",
        "global: {weights: int16 sym channel, activations: int16 sym}"},
       {"int16x8", "8-bit weights, 16-bit activations",
        "global: {weights: int8 sym channel, activations: int16 sym, refine: means}"},
       {"int8x4", "4-bit weights, 8-bit activations",
-       "global: {weights: int4 sym channel, activations: int8 asym, refine: means}"},
+       "global: {weights: int4 sym channel, activations: int8 asym,"
+       " refine: [sums, 'gptq?', 'mse?', 'means:convolutions=true']}"},
       {"int4x4", "4-bit weights and activations, to be trained (--train)",
        "global: {weights: int4 sym channel, activations: int4 asym mse, refine: means}"},
       {"fp8-static", "8-bit floats (e4m3) with scales: per-channel weights, calibrated activations",
@@ -100,9 +104,11 @@ std::span<const Preset> presets() {
       {"w16", "16-bit weights, activations stay in float",
        "global: {weights: int16 sym channel, activations: float}"},
       {"w4", "4-bit weights in blocks of 32, activations stay in float",
-       "global: {weights: int4 sym block 32, activations: float}"},
+       "global: {weights: int4 sym block 32, activations: float,"
+       " refine: ['gptq?', 'mse?', 'means?:convolutions=true']}"},
       {"w2", "2-bit weights in blocks of 32, activations stay in float",
-       "global: {weights: int2 sym block 32, activations: float}"},
+       "global: {weights: int2 sym block 32, activations: float,"
+       " refine: ['gptq?', 'mse?', 'means?:convolutions=true']}"},
       // Unsigned weights: ONNX Runtime multiplies uint8 by int8 with saturation on CPUs without VNNI.
       {"dynamic-int8", "8-bit weights, dynamic 8-bit activations",
        "global: {weights: uint8 sym channel, activations: uint8 asym dynamic, refine: sums}"},

@@ -1,5 +1,6 @@
 #include "quantize/quantize.hpp"
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <unordered_set>
@@ -32,8 +33,10 @@
 #include "quantize/opsets.hpp"
 #include "quantize/plan.hpp"
 #include "quantize/quark.hpp"
+#include "quantize/recall.hpp"
 #include "quantize/remark_on_speed.hpp"
 #include "quantize/report_nodes.hpp"
+#include "quantize/rounding_data.hpp"
 #include "quantize/scope.hpp"
 #include "quantize/stopwatch.hpp"
 #include "quantize/training.hpp"
@@ -62,6 +65,7 @@ class Quantizer {
     TRY(prepare());
     Annotation annotation = TRY(annotate());
     if (!anything(annotation.graph)) return found_nothing(annotation);
+    drop_unmet_needs(annotation, {.any = true});  // statistics for optional refinements are not asked for
     return Prepared{std::move(model_), std::move(annotation)};
   }
 
@@ -78,6 +82,8 @@ class Quantizer {
     TRY(prepare());
     Annotation annotation = TRY(annotate());
     TRY(choose(annotation));
+    if (std::string remark = drop_unmet_needs(annotation, rounding_data()); !remark.empty())
+      report_.remarks.push_back(std::move(remark));
     if (keeps && !anything(annotation.graph)) return as_given(given);
     report_.remarks.insert(report_.remarks.end(), annotation.remarks.begin(), annotation.remarks.end());
     if (keeps)
@@ -90,9 +96,13 @@ class Quantizer {
       if (!recipe_.choices.empty()) return in_float(model, annotation);
       return found_nothing(annotation);
     }
-    if (settings_.training) TRY(keep_ends(annotation));
+    if (settings_.training) {
+      TRY(keep_ends(annotation));
+      LearnedScales().apply(annotation);
+    }
     find_refinements(annotation);
     TRY(refine(Descriptor::Phase::graph, annotation, {}));
+    find_refinements(annotation);  // nodes may have been inserted
     report_.prepare_seconds = watch_.lap();
     const std::vector<calibrate::Statistics> statistics = TRY(calibrate(annotation));
     if (!settings_.training) {
@@ -101,7 +111,7 @@ class Quantizer {
       TRY(train(annotation, statistics));
     }
     report_.calibrate_seconds = watch_.lap();
-    const lower::GraphPlan plan = TRY(make_plan(annotation, statistics, pool_, report_, settings_));
+    const lower::GraphPlan plan = TRY(make_plan(annotation, statistics, pool_, report_, settings_, weights_));
     if (!anything(annotation.graph)) {
       return error_at(Code::invalid_argument, {},
                       fmt::format("nothing is quantized: {}", fmt::join(report_.remarks, "; ")),
@@ -115,7 +125,7 @@ class Quantizer {
     if (std::string remark = trained ? std::string() : remark_on_speed(plan);
         !remark.empty() && !settings_.target.islands)
       report_.remarks.push_back(std::move(remark));
-    note_target(result);
+    note_target(result, settings_.target);
     report_.weight_bytes_after = constant_bytes(*result.graph);
     report_.quantize_seconds = watch_.lap();
     return Outcomes{std::move(result), std::move(report_)};
@@ -227,8 +237,24 @@ class Quantizer {
     return std::move(annotation).value();
   }
 
+  RoundingData rounding_data() const {
+    const std::int64_t limit = settings_.executor.max_memory;
+    constexpr std::int64_t kUsual = 1 << 30;
+    return {.any = next_ != nullptr || settings_.known != nullptr,
+            .known = settings_.known,
+            .bytes = limit > 0 ? std::min(kUsual, limit / 2) : kUsual};
+  }
+
   Result<std::int64_t> needed_by(const Annotation& annotation) const {
     return opset_for(annotation.graph, settings_.functions);
+  }
+
+  // After a change of the model. Training takes the place of refinements that round weights.
+  Result<void> annotate_again(Annotation& annotation) const {
+    annotation = TRY(quantizing::annotate(*model_, recipe_, settings_.target, settings_.executor.limits));
+    drop_unmet_needs(annotation, rounding_data());
+    if (settings_.training) LearnedScales().apply(annotation);
+    return {};
   }
 
   // --- choices ---
@@ -269,10 +295,19 @@ class Quantizer {
 
   // --- calibration ---
 
+  Result<std::vector<calibrate::Statistics>> recalled(
+      const std::vector<calibrate::Watched>& names,
+      const std::map<std::string, calibrate::Statistics>& known) {
+    auto statistics = TRY(recall(names, known));
+    for (const calibrate::Statistics& one : statistics)
+      report_.samples = std::max(report_.samples, one.extent.samples);
+    return statistics;
+  }
+
   Result<std::vector<calibrate::Statistics>> calibrate(const Annotation& annotation) {
     const std::vector<calibrate::Watched> names =
         watched(annotation, settings_.histograms && !settings_.known);
-    if (!gathered_.empty()) return recall(names, gathered_);
+    if (!gathered_.empty()) return recalled(names, gathered_);
     if (names.empty()) {
       if ((next_ || settings_.known) && !needs_samples() && !settings_.training)
         report_.remarks.push_back(fmt::format("recipe '{}' needs no {}: calibration does not use them",
@@ -283,7 +318,7 @@ class Quantizer {
       if (next_ && !needs_samples())
         report_.remarks.emplace_back(
             "the ranges are from the file: the samples are not used for calibration");
-      return recall(names, *settings_.known);
+      return recalled(names, *settings_.known);
     }
     if (!next_)
       return invalid_argument(
@@ -318,7 +353,13 @@ class Quantizer {
   }
 
   Result<std::optional<Sample>> next_sample() {
-    auto sample = TRY(next_());
+    std::optional<Sample> sample;
+    if (ahead_.empty()) {
+      sample = TRY(next_());
+    } else {
+      sample = std::move(ahead_.front());
+      ahead_.pop_front();
+    }
     if (sample && settings_.training) TRY(store_.add(*sample));
     if (sample && needs_samples()) TRY(chosen_.offer(*sample));
     return sample;
@@ -342,17 +383,17 @@ class Quantizer {
     while (TRY(next_sample())) {
     }
     report_.samples = std::max(report_.samples, store_.size());
-    Annotation plain =
-        TRY(quantizing::annotate(*model_, recipe_, settings_.target, settings_.executor.limits));
-    LearnedScales().apply(plain);
+    Annotation plain;
+    TRY(annotate_again(plain));
     QuantizationReport ignored;
-    const lower::GraphPlan plan = TRY(make_plan(plain, statistics, pool_, ignored, settings_));
+    const lower::GraphPlan plan = TRY(make_plan(plain, statistics, pool_, ignored, settings_, weights_));
     Model trained = *model_;
     const LearnedScales learned =
         TRY(train_quantized(trained, plan, store_, *settings_.training, settings_, report_));
     if (!report_.training->trained) return refine(Descriptor::Phase::after, annotation, statistics);
     *model_ = std::move(trained);
-    annotation = TRY(quantizing::annotate(*model_, recipe_, settings_.target, settings_.executor.limits));
+    weights_ = {};
+    TRY(annotate_again(annotation));
     learned.apply(annotation);
     return {};
   }
@@ -362,6 +403,7 @@ class Quantizer {
   struct Asked {
     const Descriptor* row;
     formats::Values parameters;
+    bool optional;
     std::vector<int> layers;  // nodes of the main graph
   };
 
@@ -379,14 +421,14 @@ class Quantizer {
         const auto named = std::ranges::find(*note.scheme.refine, row->name, &Refinement::name);
         if (named == note.scheme.refine->end()) continue;
         auto same = std::ranges::find(asked, named->parameters, &Asked::parameters);
-        if (same == asked.end()) same = asked.insert(same, {row, named->parameters, {}});
+        if (same == asked.end()) same = asked.insert(same, {row, named->parameters, named->optional, {}});
         same->layers.push_back(static_cast<int>(i));
       }
       refinements_.insert(refinements_.end(), asked.begin(), asked.end());
     }
     std::size_t samples = 0;
     for (const Asked& one : refinements_) samples = std::max(samples, samples_of(one));
-    chosen_ = ChosenSamples(samples);
+    if (chosen_.most() != samples) chosen_ = ChosenSamples(samples);
   }
 
   static std::size_t samples_of(const Asked& one) {
@@ -402,18 +444,19 @@ class Quantizer {
                       const std::vector<calibrate::Statistics>& statistics) {
     for (Asked& one : refinements_) {
       if (one.row->phase != phase) continue;
-      if (one.row->needs_samples && !TRY(choose_samples(*one.row, statistics))) continue;
-      const auto annotated = [&]() -> Result<void> {
-        annotation = TRY(quantizing::annotate(*model_, recipe_, settings_.target, settings_.executor.limits));
-        return {};
-      };
-      const auto samples = std::span(samples_).first(std::min(samples_of(one), samples_.size()));
+      if (phase == Descriptor::Phase::graph) TRY(read_ahead(samples_of(one)));
+      if (one.row->needs_samples && !TRY(choose_samples(one, statistics))) continue;
+      const std::vector<Sample> first(ahead_.begin(), ahead_.end());
+      const std::span<const Sample> all = phase == Descriptor::Phase::graph ? first : samples_;
+      const auto samples = all.first(std::min(samples_of(one), all.size()));
       Refining work{*model_, one.layers, samples, one.parameters, {}, settings_.executor};
+      work.bits = [&](int node) { return bits_of(annotation.graph.nodes[static_cast<std::size_t>(node)]); };
       work.options.threads = pool_.threads();
       work.quantized = [&]() -> Result<Model> {
-        TRY(annotated());
+        TRY(annotate_again(annotation));
         QuantizationReport ignored;
-        const lower::GraphPlan plan = TRY(make_plan(annotation, statistics, pool_, ignored, settings_));
+        const lower::GraphPlan plan =
+            TRY(make_plan(annotation, statistics, pool_, ignored, settings_, weights_));
         Model quantized = *model_;
         TRY(write(quantized, plan, false));
         return quantized;
@@ -421,13 +464,43 @@ class Quantizer {
       const std::int64_t layers = TRY(one.row->refine(work));
       report_.refinements.push_back(
           {std::string(one.row->name), layers, parameter_text(*one.row, one.parameters)});
-      TRY(annotated());
+      TRY(annotate_again(annotation));
+    }
+    return {};
+  }
+
+  static LayerBits bits_of(const NodeNote& note) {
+    const auto bits = [](const std::optional<Spec>& spec) {
+      if (!spec || spec->is_float()) return 0;
+      return formats::make(spec->format(), spec->use.parameters)->get()->bits();
+    };
+    const Scheme& scheme = note.scheme;
+    LayerBits result{note.outcome == Outcome::weights_only ? 0 : bits(scheme.data_in), bits(scheme.weight)};
+    if (scheme.weight && scheme.weight->granularity() == Granularity::block)
+      result.block = scheme.weight->block_size();
+    return result;
+  }
+
+  // Reads samples ahead of calibration, which gets them afterwards.
+  Result<void> read_ahead(std::size_t count) {
+    while (next_ && !settings_.known && gathered_.empty() && ahead_.size() < count) {
+      auto sample = TRY(next_());
+      if (!sample) break;
+      TRY(make_own(*sample, *memory_));
+      ahead_.push_back(*std::move(sample));
     }
     return {};
   }
 
   // Chooses the samples for refinements. Returns false, and adds a remark, if there are none.
-  Result<bool> choose_samples(const Descriptor& row, const std::vector<calibrate::Statistics>& statistics) {
+  Result<bool> choose_samples(const Asked& one, const std::vector<calibrate::Statistics>& statistics) {
+    const auto skipped = [&] {
+      if (!one.optional)
+        report_.remarks.push_back(fmt::format("{} is skipped: it needs calibration data{} (--calib)",
+                                              one.row->name, settings_.known ? " beside the ranges" : ""));
+      return false;
+    };
+    if (one.row->phase == Descriptor::Phase::graph) return ahead_.empty() ? skipped() : true;
     const bool calibrated = (!statistics.empty() || !gathered_.empty()) && settings_.known == nullptr;
     if (samples_.empty() && next_ && !calibrated) {
       std::int64_t read = 0;
@@ -435,56 +508,7 @@ class Quantizer {
       report_.samples = std::max(report_.samples, read);
     }
     if (samples_.empty()) samples_ = chosen_.take();
-    if (samples_.empty())
-      report_.remarks.push_back(fmt::format("{} is skipped: it needs calibration data{} (--calib)", row.name,
-                                            settings_.known ? " beside the ranges" : ""));
-    return !samples_.empty();
-  }
-
-  using Known = std::map<std::string, calibrate::Statistics>;
-
-  // Takes the statistics from a file, or from those gathered before. Preparation adds few values, which are
-  // not in a file.
-  Result<std::vector<calibrate::Statistics>> recall(const std::vector<calibrate::Watched>& names,
-                                                    const Known& known) {
-    std::vector<calibrate::Statistics> statistics;
-    for (const calibrate::Watched& one : names) {
-      const auto found = known.find(one.name);
-      if (found == known.end())
-        return error_at(Code::not_found, {}, fmt::format("the ranges do not have '{}'", shown(one.name)),
-                        "samples (--calib), or --no-prepare");
-      const bool bins = std::ranges::count(one.collect, "bins", &calibrate::Wanted::collector) > 0;
-      for (const calibrate::Wanted& wanted : one.collect) {
-        const bool further = calibrate::find_collector(wanted.collector)->make != nullptr;
-        if (further && !found->second.find(wanted.collector, wanted.view.text()))
-          return error_at(Code::invalid_argument, {},
-                          fmt::format("the ranges of '{}' have no {}, which a refinement needs",
-                                      shown(one.name), wanted.collector),
-                          fmt::format("calibrate with --collect {}", wanted.collector));
-      }
-      if (bins && !found->second.has_bins)
-        return error_at(Code::invalid_argument, {},
-                        fmt::format("the ranges of '{}' have no histogram, which the recipe's observer needs",
-                                    shown(one.name)),
-                        "calibrate without --observer minmax");
-      statistics.push_back(found->second);
-      report_.samples = std::max(report_.samples, found->second.extent.samples);
-    }
-    return statistics;
-  }
-
-  // Metadata for compilers.
-  void note_target(Model& model) const {
-    const auto note = [&](const char* key, const std::string& value) {
-      if (value.empty()) return;
-      graph::Property property;
-      property.key = graph::Text(key);
-      property.value = graph::Text(value);
-      model.metadata.push_back(std::move(property));
-    };
-    if (settings_.target.name != "generic") note("anybit.target", settings_.target.name);
-    note("anybit.system_configuration", settings_.target.system_configuration);
-    note("anybit.memory_mode", settings_.target.memory_mode);
+    return samples_.empty() ? skipped() : true;
   }
 
   Result<void> write(Model& model, const lower::GraphPlan& plan, bool qoperator) const {
@@ -507,8 +531,11 @@ class Quantizer {
   std::shared_ptr<Model> model_;
   ThreadPool pool_;
   QuantizationReport report_;
+  QuantizedWeights weights_;
   std::vector<Asked> refinements_;                         // without those that round single weights
   std::map<std::string, calibrate::Statistics> gathered_;  // with the samples read for choices
+  std::deque<Sample> ahead_;  // read before calibration, for refinements of the graph
+  std::shared_ptr<ops::Memory> memory_ = ops::Memory::make();  // of these
   ChosenSamples chosen_;
   std::vector<Sample> samples_;  // a subset, once all samples were offered
   train::SampleStore store_;     // for training

@@ -12,6 +12,7 @@
 #include "kernels/codec/integer_weights.hpp"
 #include "kernels/codec/packing.hpp"
 #include "quantize/parameters.hpp"
+#include "refine/range_search.hpp"
 
 namespace anybit::quantizing {
 namespace {
@@ -288,6 +289,36 @@ class Grid {
         step_(step) {}
 
   float nearest(std::int64_t at, float x) const { return steps(layout_.scale_of(at)).nearest(x); }
+  void nearest(std::int64_t at, std::int64_t step, std::span<const float> values,
+               std::span<float> rounded) const {
+    for (std::size_t i = 0; i < values.size(); ++i, at += step) rounded[i] = nearest(at, values[i]);
+  }
+  // Adds the squared errors of a run of values to the sums of their groups.
+  void add_errors(const float* x, std::int64_t at, std::int64_t count, std::size_t scale, std::size_t step,
+                  std::span<const float> importance, std::span<double> sums) const {
+    Steps steps = this->steps(scale);
+    double sum = 0;
+    for (std::int64_t i = at; i < at + count; ++i) {
+      if (step != 0) steps = this->steps(scale + static_cast<std::size_t>(i - at) * step);
+      const auto error = static_cast<double>(x[i] - steps.nearest(x[i]));
+      const double weight =
+          importance.empty() ? 1 : static_cast<double>(importance[static_cast<std::size_t>(i)]);
+      sum += weight * error * error;
+      if (step == 0) continue;
+      sums[scale + static_cast<std::size_t>(i - at) * step] += sum;
+      sum = 0;
+    }
+    if (step == 0) sums[scale] += sum;
+  }
+  // The same, for weights `x` that may move by less than a step.
+  void near(const float* x, std::int64_t at, std::int64_t step, std::span<const float> values,
+            std::span<float> rounded) const {
+    for (std::size_t i = 0; i < values.size(); ++i, at += step) {
+      const Steps steps = this->steps(layout_.scale_of(at));
+      const float one = steps.nearest(x[at]), other = steps.nearest(mirrored(x[at], one));
+      rounded[i] = std::clamp(steps.nearest(values[i]), std::min(one, other), std::max(one, other));
+    }
+  }
   void operator()(std::int64_t at, std::span<const float> values, std::span<float> rounded,
                   std::span<float> other) const {
     const auto count = static_cast<std::int64_t>(values.size());
@@ -331,6 +362,33 @@ class Grid {
   IntegerRange integers_;
   std::int64_t step_;
 };
+
+// The parameters with the least squared error of each group's values, weighted by `importance`, unless empty.
+Parameters searched_parameters(const float* x, const GroupEnds& ends, const Spec& spec, const Layout& layout,
+                               std::span<const float> importance, ThreadPool& pool) {
+  const auto scaled = [&](double factor) {
+    GroupEnds some = ends;
+    for (float& one : some.low) one *= static_cast<float>(factor);
+    for (float& one : some.high) one *= static_cast<float>(factor);
+    ThreadPool alone(1);
+    return parameters_of(some, spec, alone);
+  };
+  const auto errors = [&](std::size_t which, std::span<double> sums) {
+    const Parameters parameters = scaled(range_factors()[which]);
+    const Grid grid(parameters, layout, 1);
+    for (std::int64_t i = 0; i < layout.runs(); ++i) {
+      const Run run = layout.run(i);
+      grid.add_errors(x, run.at, run.count, run.scale, run.step, importance, sums);
+    }
+  };
+  const std::vector<std::size_t> best = best_factors(ends.low.size(), ErrorsAt(errors), pool);
+  GroupEnds chosen = ends;
+  for (std::size_t i = 0; i < best.size(); ++i) {
+    chosen.low[i] *= static_cast<float>(range_factors()[best[i]]);
+    chosen.high[i] *= static_cast<float>(range_factors()[best[i]]);
+  }
+  return parameters_of(chosen, spec, pool);
+}
 
 // The squares of larger or smaller weights overflow or underflow float32.
 bool has_plain_squares(std::uint32_t largest) {
@@ -383,6 +441,9 @@ Result<QuantizedConstant> quantize_constant(const graph::Tensor& tensor, const S
   result.parameters =
       spec.is_given() ? given_parameters(spec, ends.low.size()) : parameters_of(ends, spec, pool);
   Parameters& parameters = result.parameters;
+  if (rounding.ranges && !spec.is_given())
+    parameters = searched_parameters(x, ends, spec, layout,
+                                     importance_of(rounding, outputs_of(tensor.dims, outputs_axis)), pool);
   if (bounded) raise_scales(x, *bounded, layout, parameters, pool);
   for (std::size_t i = 0; i < parameters.scales.size() && !least.empty() && !spec.is_given(); ++i) {
     const double floor = least.size() == 1 ? least[0] : i < least.size() ? least[i] : 0.0;
@@ -399,9 +460,14 @@ Result<QuantizedConstant> quantize_constant(const graph::Tensor& tensor, const S
     const auto rounded = room_for<float>(layout.count());
     const Grid grid(parameters, layout, outputs.step);
     const Neighbours neighbours(grid);
+    const auto any = [&](std::int64_t at, std::int64_t step, std::span<const float> values,
+                         std::span<float> to) { grid.nearest(at, step, values, to); };
+    const auto near = [&](std::int64_t at, std::int64_t step, std::span<const float> values,
+                          std::span<float> to) { grid.near(x, at, step, values, to); };
+    const NearestAt at = bounded ? NearestAt(near) : NearestAt(any);
     const Rounded done =
         rounding.round({x, outputs, neighbours, nullptr,
-                        std::span(rounded.get(), static_cast<std::size_t>(layout.count())), pool});
+                        std::span(rounded.get(), static_cast<std::size_t>(layout.count())), pool, &at});
     result.quantized.data = Coder(rounded.get(), parameters, layout).code(pool, loss);
     loss = {done.signal, done.noise};
     result.moved = done.moved;

@@ -181,13 +181,33 @@ ChosenRounding rounding_of(const Part& part, const Scheme& scheme, const Node& n
                            std::span<const std::int64_t> dims) {
   const Traits::Weight* weight = part.traits->weight(input);
   if (!scheme.refine || !part.heavy || !weight || !weight->channel_axis) return {};
+  ChosenRounding chosen;
+  const Descriptor* ranges = nullptr;
+  bool ranges_optional = false;
   for (const Refinement& one : *scheme.refine) {
     const Descriptor* row = find_refinement(one.name);
-    if (row->phase == Descriptor::Phase::rounding)
-      return {{row, one.parameters, needs_of(*row, node, input, dims)},
-              weight->channel_axis(node, dims.size())};
+    if (row->phase == Descriptor::Phase::ranges) {
+      ranges = row;
+      ranges_optional = one.optional;
+    }
+    if (row->phase != Descriptor::Phase::rounding) continue;
+    auto needs = needs_of(*row, node, input, dims);
+    const bool uses_data = !row->needs.empty();
+    if (uses_data && needs.empty()) continue;  // not a layer that it knows
+    Rounder& by = chosen.by;
+    if (!by) {
+      by = {row, one.parameters, one.optional, std::move(needs)};
+    } else if (uses_data && by.row->needs.empty()) {  // the better one, if there are data
+      by = {row, one.parameters, one.optional, std::move(needs), {}, by.row, by.parameters};
+    } else if (!uses_data && !by.row->needs.empty() && !by.otherwise) {
+      by.otherwise = row;
+      by.otherwise_parameters = one.parameters;
+    }
   }
-  return {};
+  chosen.by.ranges = ranges;
+  chosen.by.ranges_optional = ranges_optional;
+  if (chosen.by || ranges) chosen.axis = weight->channel_axis(node, dims.size());
+  return chosen;
 }
 
 }  // namespace anybit::quantizing

@@ -239,4 +239,17 @@ Result<void> check_pair(const Scheme& scheme, const Target& target) {
   return refused({}, target, data, fmt::format("activations beside weights {}", to_string(weight)));
 }
 
+void note_target(graph::Model& model, const Target& target) {
+  const auto note = [&](const char* key, const std::string& value) {
+    if (value.empty()) return;
+    graph::Property property;
+    property.key = graph::Text(key);
+    property.value = graph::Text(value);
+    model.metadata.push_back(std::move(property));
+  };
+  if (target.name != "generic") note("anybit.target", target.name);
+  note("anybit.system_configuration", target.system_configuration);
+  note("anybit.memory_mode", target.memory_mode);
+}
+
 }  // namespace anybit::quantizing

@@ -60,4 +60,7 @@ Result<void> check_data(const Spec& spec, const Target& target);
 // An error if the combined scheme of a node with constant weights is not a supported pair.
 Result<void> check_pair(const Scheme& scheme, const Target& target);
 
+// Adds metadata for compilers.
+void note_target(graph::Model& model, const Target& target);
+
 }  // namespace anybit::quantizing

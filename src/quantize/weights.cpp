@@ -10,6 +10,7 @@
 #include "kernels/codec/tensor_codec.hpp"
 #include "kernels/reduce/losses.hpp"
 #include "quantize/parameters.hpp"
+#include "refine/range_search.hpp"
 
 namespace anybit::quantizing {
 namespace {
@@ -31,6 +32,101 @@ graph::Tensor tensor_of(graph::ElementType type, std::vector<std::int64_t> dims,
   tensor.dims = std::move(dims);
   tensor.data = std::move(data);
   return tensor;
+}
+
+// A tensor's codec for single values.
+class GroupedCodec {
+ public:
+  GroupedCodec(const TensorCodec& codec, const GroupParameters& chosen)
+      : codec_(codec.codec()), grouping_(codec.grouping()), chosen_(chosen), stride_(codec.stride()) {
+    draw_.rounding =
+        codec.rounding() == formats::Rounding::stochastic ? formats::Rounding::half_even : codec.rounding();
+  }
+
+  struct Place {
+    std::int64_t group = 0, in_group = 0, size = 1;  // size: of the group
+  };
+  Place place_of(std::int64_t at) const {
+    Place place;
+    std::int64_t grid = 1, box = 1;
+    for (std::size_t d = grouping_.dims.size(); d-- > 0;) {
+      const std::int64_t index = at % grouping_.dims[d], first = index / grouping_.box[d];
+      at /= grouping_.dims[d];
+      place.group += first * grid;
+      grid *= grouping_.grid[d];
+      place.in_group += (index - first * grouping_.box[d]) * box;
+      const std::int64_t extent = std::min(grouping_.box[d], grouping_.dims[d] - first * grouping_.box[d]);
+      box *= extent;
+      place.size *= extent;
+    }
+    return place;
+  }
+  float nearest(std::int64_t at, float x) const {
+    const Place place = place_of(at);
+    const formats::ConstWords words(chosen_.data() + static_cast<std::size_t>(place.group) * stride_,
+                                    stride_);
+    return codec_.independent() ? single(x, words) : among(x, words, place.in_group, place.size);
+  }
+
+ private:
+  float single(float x, formats::ConstWords words) const {
+    formats::Code16 code = 0;
+    float result = 0;
+    codec_.encode({&x, 1}, words, draw_, &code);
+    codec_.decode({&code, 1}, words, &result);
+    return result;
+  }
+  // Values are coded by their place in the group.
+  float among(float x, formats::ConstWords words, std::int64_t at, std::int64_t size) const {
+    std::vector<float> values(static_cast<std::size_t>(size)), result(values.size());
+    values[static_cast<std::size_t>(at)] = x;
+    codec_.quantize(values, words, draw_, result.data());
+    return result[static_cast<std::size_t>(at)];
+  }
+
+  const formats::Codec& codec_;
+  const formats::Grouping& grouping_;
+  const GroupParameters& chosen_;
+  std::size_t stride_;
+  formats::Draw draw_;
+};
+
+// The parameters with the least squared error of each group's values, weighted by `importance`, unless empty.
+GroupParameters searched_words(const TensorCodec& codec, std::span<const float> values,
+                               std::span<const float> importance, ThreadPool& pool) {
+  GroupParameters best = codec.choose(values, pool);
+  if (best.empty()) return best;
+  const GroupedCodec places(codec, best);
+  std::vector<std::uint32_t> groups(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i)
+    groups[i] = static_cast<std::uint32_t>(places.place_of(static_cast<std::int64_t>(i)).group);
+  const auto chosen = [&](std::size_t which, ThreadPool& with) {
+    std::vector<float> scaled(values.size());
+    const auto factor = static_cast<float>(range_factors()[which]);
+    for (std::size_t i = 0; i < scaled.size(); ++i) scaled[i] = values[i] * factor;
+    return codec.choose_for(scaled, values, with);
+  };
+  const auto errors = [&](std::size_t which, std::span<double> sums) {
+    ThreadPool alone(1);
+    std::vector<float> rounded(values.size());
+    codec.quantize(values, chosen(which, alone), rounded.data(), alone);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto error = static_cast<double>(values[i] - rounded[i]);
+      sums[groups[i]] += (importance.empty() ? 1 : static_cast<double>(importance[i])) * error * error;
+    }
+  };
+  const auto which =
+      best_factors(static_cast<std::size_t>(codec.grouping().groups()), ErrorsAt(errors), pool);
+  for (std::size_t i = 1; i < range_factors().size(); ++i) {
+    if (std::ranges::count(which, i) == 0) continue;
+    const GroupParameters words = chosen(i, pool);
+    for (std::size_t group = 0; group < which.size(); ++group) {
+      if (which[group] != i) continue;
+      const auto at = static_cast<std::ptrdiff_t>(group * codec.stride());
+      std::copy_n(words.begin() + at, codec.stride(), best.begin() + at);
+    }
+  }
+  return best;
 }
 
 // The refined values, which are values of the format. `rounded` are the nearest ones.
@@ -57,9 +153,18 @@ Result<std::vector<float>> refined(const ConstantNote& note, const TensorCodec& 
   const auto nearest = [&](std::span<const float> from, std::span<float> to) {
     codec.quantize(from, chosen, to.data(), pool);
   };
+  const GroupedCodec grouped_codec(codec, chosen);
+  const auto at = [&](std::int64_t place, std::int64_t step, std::span<const float> from,
+                      std::span<float> to) {
+    for (std::size_t i = 0; i < from.size(); ++i, place += step) {
+      const float one = grouped_codec.nearest(place, from[i]);
+      to[i] = std::isfinite(one) ? one : rounded[static_cast<std::size_t>(place)];
+    }
+  };
   const Neighbours near(neighbours);
   const Nearest any(nearest);
-  note.rounding.round({values.data(), outputs, near, &any, kept, pool});
+  const NearestAt single(at);
+  note.rounding.round({values.data(), outputs, near, &any, kept, pool, &single});
   for (std::size_t i = 0; i < kept.size(); ++i) moved += kept[i] != rounded[i] ? 1 : 0;
   return kept;
 }
@@ -73,7 +178,13 @@ Result<QuantizedWeight> packed_weight(const ConstantNote& note, ThreadPool& pool
   std::vector<std::uint8_t> packed(static_cast<std::size_t>(codec.packed_bytes()));
   if (auto finite = codec.check_finite(values, pool); !finite.ok())
     return std::move(finite).error().within(note.name);
-  const GroupParameters chosen = codec.choose_and_pack(values, packed.data(), pool);
+  const GroupParameters chosen =
+      note.rounding.ranges
+          ? searched_words(codec, values,
+                           importance_of(note.rounding, outputs_of(note.tensor->dims, note.outputs_axis)),
+                           pool)
+          : codec.choose_and_pack(values, packed.data(), pool);
+  if (note.rounding.ranges) codec.encode_packed(values, chosen, packed.data(), pool);
   std::vector<float> decoded(values.size());
   codec.decode_packed(packed.data(), chosen, decoded.data(), pool);
   QuantizedWeight result;
@@ -185,6 +296,39 @@ Result<QuantizedWeight> quantize_weight(const ConstantNote& note, std::span<cons
   constant.compute = note.compute;
   constant.apart = note.apart;
   return result;
+}
+
+namespace {
+
+bool is_same(const ConstantNote& a, const ConstantNote& b) {
+  return a.spec == b.spec && a.grouped == b.grouped && a.turned == b.turned && a.rounding == b.rounding &&
+         a.rounding.collected == b.rounding.collected && a.outputs_axis == b.outputs_axis &&
+         a.order == b.order && a.bounded == b.bounded;
+}
+
+}  // namespace
+
+Result<QuantizedWeight> QuantizedWeights::quantize(const ConstantNote& note, std::span<const double> least,
+                                                   ThreadPool& pool) {
+  if (!note.rounding && !note.rounding.ranges) return quantize_weight(note, least, pool);  // fast enough
+  const Bytes& data = note.tensor->data;
+  const auto [begin, end] = known_.equal_range(data.data());
+  for (auto one = begin; one != end; ++one) {
+    const Known& known = one->second;
+    if (known.data.size() != data.size() || !is_same(known.note, note) ||
+        !std::ranges::equal(known.least, least))
+      continue;
+    QuantizedWeight made = known.made;
+    made.constant.name = note.name;
+    made.constant.places = note.places;
+    made.constant.dims = note.tensor->dims;
+    made.constant.compute = note.compute;
+    made.constant.apart = note.apart;
+    return made;
+  }
+  QuantizedWeight made = TRY(quantize_weight(note, least, pool));
+  known_.emplace(data.data(), Known{data, note, {least.begin(), least.end()}, made});
+  return made;
 }
 
 }  // namespace anybit::quantizing

@@ -1,6 +1,7 @@
 // Quantizes constants in any format.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
 
@@ -23,6 +24,21 @@ struct QuantizedWeight {
 // format cannot be stored.
 Result<QuantizedWeight> quantize_weight(const ConstantNote& note, std::span<const double> least,
                                         ThreadPool& pool);
+
+// Weights that were quantized before, with the same statistics: a model is planned several times.
+class QuantizedWeights {
+ public:
+  Result<QuantizedWeight> quantize(const ConstantNote& note, std::span<const double> least, ThreadPool& pool);
+
+ private:
+  struct Known {
+    Bytes data;  // owns what the key points to
+    ConstantNote note;
+    std::vector<double> least;
+    QuantizedWeight made;
+  };
+  std::multimap<const std::byte*, Known> known_;
+};
 
 // The format if it is fixed point above 16 bits, stored as int32; otherwise null.
 Result<std::shared_ptr<const formats::FixedCodec>> wide_format(const formats::Use& use);

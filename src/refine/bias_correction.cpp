@@ -249,6 +249,11 @@ Result<std::vector<std::vector<double>>> mean_errors(const Model& floating, cons
 namespace {
 
 Result<std::int64_t> refine(Refining& work) {
+  if (formats::flag(work.parameters, "convolutions"))
+    std::erase_if(work.layers, [&](int at) {
+      return !is_convolution(work.model.graph->nodes[static_cast<std::size_t>(at)]);
+    });
+  if (work.layers.empty()) return 0;
   work.layers = with_biases(*work.model.graph, std::move(work.layers));
   const Model quantized = TRY(work.quantized());
   const auto errors = TRY(mean_errors(work.model, quantized, work.layers, work.samples, work.options));
@@ -268,7 +273,8 @@ std::span<const Descriptor> bias_correction_descriptors() {
                        .preset = std::int64_t{8},
                        .doc = "number of calibration samples",
                        .low = 2,
-                       .high = 1024}},
+                       .high = 1024},
+                      {.name = "convolutions", .preset = false, .doc = "correct convolutions only"}},
        .includes = "sum-preserving-rounding",
        .serves = may_have_bias,
        .refine = refine}};

@@ -31,6 +31,13 @@ std::uint64_t hash_of(const Sample& sample) {
 
 }  // namespace
 
+Result<void> make_own(Sample& sample, ops::Memory& memory) {
+  for (auto& [name, value] : sample) {
+    if (value.is_array() && !value.array.owned()) value.array = TRY(value.array.copy(memory));
+  }
+  return {};
+}
+
 Result<void> ChosenSamples::offer(const Sample& sample) {
   const std::uint64_t hash = hash_of(sample);
   if (most_ == 0) return {};
@@ -39,11 +46,7 @@ Result<void> ChosenSamples::offer(const Sample& sample) {
     if (hash >= last->first) return {};
     by_hash_.erase(last);
   }
-  Sample& kept = by_hash_.emplace(hash, sample)->second;
-  for (auto& [name, value] : kept) {  // the caller's data may be gone when it is used
-    if (value.is_array() && !value.array.owned()) value.array = TRY(value.array.copy(*memory_));
-  }
-  return {};
+  return make_own(by_hash_.emplace(hash, sample)->second, *memory_);
 }
 
 std::vector<Sample> ChosenSamples::take() {

@@ -14,9 +14,13 @@ namespace anybit::quantizing {
 
 using Sample = std::map<std::string, ops::Datum>;  // inputs by name
 
+// Copies the arrays that the sample does not own: the caller's data may be gone when it is used.
+Result<void> make_own(Sample& sample, ops::Memory& memory);
+
 class ChosenSamples {
  public:
   explicit ChosenSamples(std::size_t most = 0) : most_(most) {}
+  std::size_t most() const { return most_; }
   Result<void> offer(const Sample& sample);
   // The subset for a smaller number is a prefix of this one.
   std::vector<Sample> take();

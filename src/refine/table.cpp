@@ -52,6 +52,8 @@ std::vector<calibrate::WantedOf> needs_of(const Descriptor& row, const graph::No
 
 Result<void> RefinementReader::add(std::string_view name, const Given& parameters) {
   if (name == "none" && parameters.empty()) return {};
+  const bool optional = name.ends_with('?');
+  if (optional) name.remove_suffix(1);
   const Descriptor* row = find_refinement(name);
   if (!row) {
     std::vector<std::string_view> known{"none"};
@@ -67,10 +69,10 @@ Result<void> RefinementReader::add(std::string_view name, const Given& parameter
     if (!given.emplace(key, std::move(value)).second)
       return invalid_argument(fmt::format("{}: '{}' is given twice", owner, shown(key)), "once");
   }
-  Refinement wanted{std::string(row->name)};
+  Refinement wanted{.name = std::string(row->name), .optional = optional};
   wanted.parameters = TRY(formats::complete(owner, row->parameters, given));
   if (const Descriptor* included = find_refinement(row->includes);
-      included && std::ranges::find(list_, included->name, &Refinement::name) == list_.end()) {
+      included && !optional && std::ranges::find(list_, included->name, &Refinement::name) == list_.end()) {
     Refinement one{std::string(included->name)};
     one.parameters = TRY(formats::complete(included->name, included->parameters, {}));
     list_.push_back(std::move(one));

@@ -22,7 +22,14 @@ namespace anybit::quantizing {
 struct Refinement {
   std::string name;
   formats::Values parameters = {};
+  bool optional = false;  // "gptq?": only if its calibration data are at hand, without a remark otherwise
   friend bool operator==(const Refinement&, const Refinement&) = default;
+};
+
+// How a layer will be quantized; 0 bits: in float. For minifloats the bits of a code.
+struct LayerBits {
+  int data = 8, weights = 8;
+  std::int64_t block = 0;  // weights per scale along the reduction; 0: all of an output
 };
 
 // The arguments of a refinement of the whole model.
@@ -34,6 +41,8 @@ struct Refining {
   // Returns the model as it would be quantized now.
   std::function<Result<graph::Model>()> quantized;
   runtime::ExecutorOptions options;
+  // Of a node of the main graph.
+  std::function<LayerBits(int node)> bits = {};
 };
 
 struct Descriptor {
@@ -43,6 +52,7 @@ struct Descriptor {
   // When it runs.
   enum class Phase : std::uint8_t {
     graph,     // before calibration, on the graph
+    ranges,    // when the scales of a weight are chosen (range_search.hpp)
     rounding,  // when a weight is rounded
     after,     // after calibration, before lowering
   } phase = Phase::rounding;
@@ -74,7 +84,7 @@ class RefinementReader {
  public:
   using Given = std::vector<std::pair<std::string, std::string>>;  // parameter names and values
 
-  // By name or alias; "none" adds nothing.
+  // By name or alias, with a question mark behind it if it is optional; "none" adds nothing.
   Result<void> add(std::string_view name, const Given& parameters = {});
   // "sum-preserving-rounding, bias-correction:samples=16:…".
   Result<void> add_text(std::string_view text);

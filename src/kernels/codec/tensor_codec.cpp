@@ -249,9 +249,14 @@ TensorCodec::Parameters TensorCodec::empty_parameters(std::span<const float> val
 }
 
 TensorCodec::Parameters TensorCodec::choose(std::span<const float> values, ThreadPool& pool) const {
+  return choose_for(values, values, pool);
+}
+
+TensorCodec::Parameters TensorCodec::choose_for(std::span<const float> changed, std::span<const float> values,
+                                                ThreadPool& pool) const {
   Parameters words = empty_parameters(values);
   if (words.empty()) return words;
-  apply(false, values.data(), static_cast<float*>(nullptr), pool,
+  apply(false, changed.data(), static_cast<float*>(nullptr), pool,
         [&](const Groups& shape, std::int64_t group, const float* in, const std::uint32_t*, float*) {
           kernel_->choose(shape, in, words.data() + to_size(group) * stride_);
         });

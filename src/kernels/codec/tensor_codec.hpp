@@ -58,6 +58,10 @@ class TensorCodec {
   Result<void> check_finite(std::span<const float> values, ThreadPool& pool) const;
 
   Parameters choose(std::span<const float> values, ThreadPool& pool) const;
+  // The same for values that are changed, such as scaled ones, beside the words for the whole tensor of
+  // `values`.
+  Parameters choose_for(std::span<const float> changed, std::span<const float> values,
+                        ThreadPool& pool) const;
   // The same parameters for every group, chosen from a range.
   Result<Parameters> choose_from_range(formats::Range range) const;
   // Rejects parameters of the wrong number or with invalid values, naming the group.

@@ -20,7 +20,9 @@ TEST(Refinements, EveryRowIsComplete) {
     SCOPED_TRACE(row->name);
     EXPECT_FALSE(row->alias.empty() || row->summary.empty());
     EXPECT_EQ(row->round != nullptr, row->phase == Descriptor::Phase::rounding);
-    EXPECT_EQ(row->refine != nullptr, row->phase != Descriptor::Phase::rounding);
+    const bool on_weights =
+        row->phase == Descriptor::Phase::rounding || row->phase == Descriptor::Phase::ranges;
+    EXPECT_EQ(row->refine != nullptr, !on_weights);
     const auto values = formats::complete(row->name, row->parameters, {});
     ASSERT_TRUE(values.ok()) << values.error().text();
     for (const formats::Parameter& one : row->parameters) EXPECT_FALSE(one.doc.empty()) << one.name;
@@ -60,6 +62,18 @@ TEST(Refinements, AreReadAsWordsAsMapsAndInLists) {
   EXPECT_EQ(read("{means: {samples: 16}, sums: {mean: 2.5}}"), sums + ":mean=2.5, " + means + ":samples=16");
   EXPECT_EQ(read("{means: , sums: {trims: 8}}"), sums + ", " + means);
   EXPECT_EQ(read("'means:samples=8, sums'"), sums + ", " + means);
+}
+
+TEST(Refinements, AQuestionMarkMeansOnlyWithData) {
+  const auto recipe = read_recipe("global: {weights: int4, refine: ['gptq?', 'means?:samples=4']}", "test");
+  ASSERT_TRUE(recipe.ok()) << recipe.error().text();
+  const auto& all = *recipe->rules[0].scheme.refine;
+  ASSERT_EQ(all.size(), 2U);  // without what bias correction includes
+  EXPECT_EQ(all[0].name, "gptq");
+  EXPECT_TRUE(all[0].optional);
+  EXPECT_EQ(all[1].name, "bias-correction");
+  EXPECT_TRUE(all[1].optional);
+  EXPECT_THAT(read("'snms?'"), HasSubstr("no refinement is called 'snms'"));
 }
 
 TEST(Refinements, InvalidRefinementsAreErrorsWithAHint) {
@@ -109,8 +123,9 @@ TEST(Refinements, ThatRoundWeightsGetTheirStatistics) {
   ASSERT_EQ(annotation.graph.constants.size(), 1U);
   EXPECT_TRUE(watched(annotation).empty());
   Rounder& rounder = annotation.graph.constants[0].rounding;
-  rounder = {
-      &row, {{"damping", 0.5}}, needs_of(row, model->graph->nodes[0], 1, model->graph->initializers[0].dims)};
+  rounder = {.row = &row,
+             .parameters = {{"damping", 0.5}},
+             .needs = needs_of(row, model->graph->nodes[0], 1, model->graph->initializers[0].dims)};
 
   const auto names = watched(annotation);
   ASSERT_EQ(names.size(), 1U);
@@ -128,7 +143,8 @@ TEST(Refinements, ThatRoundWeightsGetTheirStatistics) {
   const auto statistics = calibrate::gather(model, names, next).value();
   ThreadPool pool(1);
   QuantizationReport report;
-  ASSERT_TRUE(make_plan(annotation, statistics, pool, report, {}).ok());
+  QuantizedWeights weights;
+  ASSERT_TRUE(make_plan(annotation, statistics, pool, report, {}, weights).ok());
   EXPECT_EQ(seen, 1 * 2 + 3 * 4);
   EXPECT_EQ(parameter, 0.5);
 }
