@@ -221,6 +221,9 @@ Result<void> run(QuantizeFlags& options) {
   std::optional<ReferenceOutputs> outputs;
   if (!everything && !options.no_verdict) outputs.emplace(kKeptOutputs, kVerdictSamples);
   auto result = quantized(*model, *recipe, options, *labels, outputs);
+  if (!result.ok() && options.automatic && result.error().message.starts_with("the recipe finds nothing"))
+    return Error{
+        Code::not_found, "--auto: the bound holds only if nothing is quantized", {}, "a lower bound"};
   if (!result.ok()) return of_model(std::move(result).error(), options.model);
   auto saved = result->model.save(options.output);
   if (!saved.ok()) return in_file(std::move(saved).error(), options.output);
