@@ -81,6 +81,18 @@ HWY_INLINE void StoreResults(const ConvTile& tile, int first, const V8 (&sum)[Co
   }
 }
 
+// Adds the parts of the sums before this one.
+template <int Count, int Vectors>
+HWY_INLINE void AddSums(const ConvTile& tile, int first, V8 (&sum)[Count][Vectors]) {
+  const D8 d;
+  HWY_UNROLL(12)
+  for (int p = 0; p < Count; ++p) {
+    HWY_UNROLL(4)
+    for (int v = 0; v < Vectors; ++v)
+      sum[p][v] = hn::Add(hn::LoadU(d, tile.sums + (first + p) * 16 + v * kLanes8), sum[p][v]);
+  }
+}
+
 // `Count` positions from `first` on by `Blocks` blocks of 8 output channels.
 template <int Count, int Blocks>
 HWY_NOINLINE void MultiplyTile(const ConvTile& tile, int first) {
@@ -91,14 +103,11 @@ HWY_NOINLINE void MultiplyTile(const ConvTile& tile, int first) {
   for (int p = 0; p < Count; ++p) {
     HWY_UNROLL(4)
     for (int v = 0; v < kWidth; ++v) {
-      if (!tile.first) {
-        sum[p][v] = hn::LoadU(d, tile.sums + (first + p) * 16 + v * kLanes8);
-      } else {
-        sum[p][v] = tile.bias ? hn::LoadU(d, tile.bias + v * kLanes8) : hn::Zero(d);
-      }
+      sum[p][v] = tile.first && tile.bias ? hn::LoadU(d, tile.bias + v * kLanes8) : hn::Zero(d);
     }
   }
   AddTerms<Count, kWidth>(tile, first, sum);
+  if (!tile.first) AddSums<Count, kWidth>(tile, first, sum);
   if (tile.last) return StoreResults<Count, kWidth>(tile, first, sum);
   HWY_UNROLL(12)
   for (int p = 0; p < Count; ++p) {
