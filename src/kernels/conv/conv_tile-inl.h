@@ -23,7 +23,7 @@ inline constexpr int kVectors8 = 8 / kLanes8;  // of a block
 
 // NaN stays, and so does the sign of zero.
 HWY_INLINE V8 Clamped(V8 x, V8 low, V8 high) {
-#if HWY_ARCH_X86
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
   return hn::Min(high, hn::Max(low, x));  // the second operand if one is NaN, or if both are zero
 #else
   x = hn::IfThenElse(hn::Lt(x, low), low, x);

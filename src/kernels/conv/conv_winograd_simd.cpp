@@ -17,7 +17,7 @@ namespace HWY_NAMESPACE {
 inline constexpr int kSide = 6, kOutputs = 4, kPlaces = kSide * kSide;  // of a tile
 inline constexpr float kA = 0.625F, kB = 1.5F;                          // the points
 inline constexpr std::int64_t kWinogradCache = 640 << 10;               // bytes of a block of tiles
-inline constexpr std::int64_t kBlocksOfSum = 16;  // of input channels, in one part of a sum
+inline constexpr std::int64_t kBlocksOfSum = 8;  // of input channels, in one part of a sum
 // Weights of more bytes are read once for each block, of so many tiles.
 inline constexpr std::int64_t kStreamed = 16 << 20, kStreamedTiles = 24;
 
