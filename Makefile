@@ -177,6 +177,12 @@ bench-kernels:  ## Run each kernel on one thread: GOPS, and the speedup over a p
 	@cmake --build --preset release -j $(JOBS) --target bench_kernels
 	build/release/bin/bench_kernels $(BENCH)
 
+bench-conv-float:  ## Run single float32 convolutions beside the core's peak, ONNX Runtime and OpenVINO
+	@scripts/setup build test python models
+	@cmake --preset release -DANYBIT_TESTS=ON
+	@cmake --build --preset release -j $(JOBS) --target executor_library
+	ANYBIT_BUILD=build/release PYTHONPATH=build/openvino .venv/bin/python bench/bench_conv.py $(BENCH)
+
 bench-packed:  ## Run GEMM with packed weights, compared with float32 and ONNX Runtime's MatMulNBits
 	@scripts/setup build test python
 	@cmake --preset release -DANYBIT_TESTS=ON

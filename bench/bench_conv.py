@@ -2,7 +2,8 @@
 
     python bench/bench_conv.py [--seconds S] [--only TEXT] [--accuracy] [--write docs/speed.md]
 
-All run in turns in one process; the best of many runs counts. Times include the conversion of a plain input and output.
+All run in turns in one process; the best of many runs counts. Times are processor time, which other work on the machine affects
+less than time on the clock; they include the conversion of a plain input and output.
 ANYBIT_CPU caps anybit; oneDNN inside OpenVINO is capped with it, ONNX Runtime cannot be. `--accuracy` compares whole
 models with the same models in float64 instead. OpenVINO is left out if it is not installed.
 """
@@ -131,9 +132,9 @@ def openvino(path, feeds):
 
 def timed(run):
     def once():
-        begin = time.perf_counter()
+        begin = time.process_time()
         run()
-        return time.perf_counter() - begin
+        return time.process_time() - begin
 
     return once
 
@@ -151,7 +152,7 @@ def best_of(runs, seconds):
 
 def measure(path, feeds, seconds):
     session = peer(path)
-    runs = [Executor(path, threads=1).timer(feeds), timed(lambda: session.run(None, feeds)), openvino(path, feeds)]
+    runs = [timed(Executor(path, threads=1).timer(feeds)), timed(lambda: session.run(None, feeds)), openvino(path, feeds)]
     times = iter(best_of([run for run in runs if run], seconds))
     return [next(times) if run else None for run in runs]
 

@@ -23,7 +23,7 @@ inline constexpr int kVectors8 = 8 / kLanes8;  // of a block
 
 // NaN stays, and so does the sign of zero.
 HWY_INLINE V8 Clamped(V8 x, V8 low, V8 high) {
-#if HWY_ARCH_X86
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
   return hn::Min(high, hn::Max(low, x));  // the second operand if one is NaN, or if both are zero
 #else
   x = hn::IfThenElse(hn::Lt(x, low), low, x);
@@ -81,6 +81,18 @@ HWY_INLINE void StoreResults(const ConvTile& tile, int first, const V8 (&sum)[Co
   }
 }
 
+// Adds the parts of the sums before this one.
+template <int Count, int Vectors>
+HWY_INLINE void AddSums(const ConvTile& tile, int first, V8 (&sum)[Count][Vectors]) {
+  const D8 d;
+  HWY_UNROLL(12)
+  for (int p = 0; p < Count; ++p) {
+    HWY_UNROLL(4)
+    for (int v = 0; v < Vectors; ++v)
+      sum[p][v] = hn::Add(hn::LoadU(d, tile.sums + (first + p) * 16 + v * kLanes8), sum[p][v]);
+  }
+}
+
 // `Count` positions from `first` on by `Blocks` blocks of 8 output channels.
 template <int Count, int Blocks>
 HWY_NOINLINE void MultiplyTile(const ConvTile& tile, int first) {
@@ -91,14 +103,11 @@ HWY_NOINLINE void MultiplyTile(const ConvTile& tile, int first) {
   for (int p = 0; p < Count; ++p) {
     HWY_UNROLL(4)
     for (int v = 0; v < kWidth; ++v) {
-      if (!tile.first) {
-        sum[p][v] = hn::LoadU(d, tile.sums + (first + p) * 16 + v * kLanes8);
-      } else {
-        sum[p][v] = tile.bias ? hn::LoadU(d, tile.bias + v * kLanes8) : hn::Zero(d);
-      }
+      sum[p][v] = tile.first && tile.bias ? hn::LoadU(d, tile.bias + v * kLanes8) : hn::Zero(d);
     }
   }
   AddTerms<Count, kWidth>(tile, first, sum);
+  if (!tile.first) AddSums<Count, kWidth>(tile, first, sum);
   if (tile.last) return StoreResults<Count, kWidth>(tile, first, sum);
   HWY_UNROLL(12)
   for (int p = 0; p < Count; ++p) {

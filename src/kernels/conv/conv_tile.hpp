@@ -19,10 +19,12 @@ struct ConvTile {
   const float* zeros = nullptr;  // `run` zeros
   bool inside = true;            // no element of `in` is negative
   std::int64_t blocks = 1, taps = 1, run = 8;
-  const float* w[2] = {};          // panels
-  const float* bias = nullptr;     // 16 for each panel; null: zeros
-  float* sums = nullptr;           // [panels][kConvTile][16]; results if not `last`
-  bool first = true, last = true;  // sums start at the bias; sums are results
+  const float* w[2] = {};       // panels
+  const float* bias = nullptr;  // 16 for each panel; null: zeros
+  float* sums = nullptr;        // [panels][kConvTile][16]; results if not `last`
+  // A long sum is cut into parts, which are added to `sums`: its error is smaller. The first part starts at
+  // the bias; after the last one, sums are results.
+  bool first = true, last = true;
   // Results: y[out[position] + block · y_block] is the first of 8 channels. For the last part of a sum only.
   float* y = nullptr;
   const float* addend = nullptr;  // like y, and may be y; null: none

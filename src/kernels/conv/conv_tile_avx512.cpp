@@ -39,11 +39,7 @@ ANYBIT_AVX512 void multiply_tile(const ConvTile& tile, int blocks) {
   for (int p = 0; p < Count; ++p) {
 #pragma GCC unroll 2
     for (int v = 0; v < Panels; ++v) {
-      if (!tile.first) {
-        sum[p][v] = _mm512_loadu_ps(tile.sums + (v * kConvTile + p) * 16);
-      } else {
-        sum[p][v] = tile.bias ? _mm512_loadu_ps(tile.bias + v * 16) : _mm512_setzero_ps();
-      }
+      sum[p][v] = tile.first && tile.bias ? _mm512_loadu_ps(tile.bias + v * 16) : _mm512_setzero_ps();
     }
   }
   const float* w[2] = {tile.w[0], tile.w[1]};
@@ -77,7 +73,10 @@ ANYBIT_AVX512 void multiply_tile(const ConvTile& tile, int blocks) {
 #pragma GCC unroll 12
   for (int p = 0; p < Count; ++p) {
 #pragma GCC unroll 2
-    for (int v = 0; v < Panels; ++v) _mm512_storeu_ps(tile.sums + (v * kConvTile + p) * 16, sum[p][v]);
+    for (int v = 0; v < Panels; ++v) {
+      float* const to = tile.sums + (v * kConvTile + p) * 16;
+      _mm512_storeu_ps(to, tile.first ? sum[p][v] : _mm512_add_ps(_mm512_loadu_ps(to), sum[p][v]));
+    }
   }
   if (tile.last) store_results(tile, Count, blocks);
 }

@@ -17,6 +17,7 @@ namespace HWY_NAMESPACE {
 inline constexpr int kSide = 6, kOutputs = 4, kPlaces = kSide * kSide;  // of a tile
 inline constexpr float kA = 0.625F, kB = 1.5F;                          // the points
 inline constexpr std::int64_t kWinogradCache = 640 << 10;               // bytes of a block of tiles
+inline constexpr std::int64_t kBlocksOfSum = 8;  // of input channels, in one part of a sum
 // Weights of more bytes are read once for each block, of so many tiles.
 inline constexpr std::int64_t kStreamed = 16 << 20, kStreamedTiles = 24;
 
@@ -213,17 +214,20 @@ class WinogradPart {
     ConvTile tile;
     tile.block_stride = count * 8;
     tile.in = kSteps;
-    tile.blocks = conv_.in_blocks;
     tile.last = false;
-    for (int i = 0; i < Tiles::kPanels; ++i) {
-      const std::int64_t at = place * conv_.panels() + std::min(panel + i, conv_.panels() - 1);
-      tile.w[i] = work_.weights + at * conv_.in_blocks * 8 * 16;
-    }
     const std::int64_t parts = Ratio(count, kConvTile), most = Ratio(count, parts);
-    for (std::int64_t i = 0; i < count; i += most, sums += Tiles::kPanels * kGroupFloats) {
-      tile.x = in + i * 8;
+    for (std::int64_t b = 0; b < conv_.in_blocks; b += kBlocksOfSum) {
+      tile.first = b == 0;
+      tile.blocks = std::min(kBlocksOfSum, conv_.in_blocks - b);
+      for (int i = 0; i < Tiles::kPanels; ++i) {
+        const std::int64_t at = place * conv_.panels() + std::min(panel + i, conv_.panels() - 1);
+        tile.w[i] = work_.weights + (at * conv_.in_blocks + b) * 8 * 16;
+      }
       tile.sums = sums;
-      Tiles::Run(tile, static_cast<int>(std::min(most, count - i)), blocks);
+      for (std::int64_t i = 0; i < count; i += most, tile.sums += Tiles::kPanels * kGroupFloats) {
+        tile.x = in + (b * count + i) * 8;
+        Tiles::Run(tile, static_cast<int>(std::min(most, count - i)), blocks);
+      }
     }
   }
 

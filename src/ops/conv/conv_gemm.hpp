@@ -1,5 +1,5 @@
-// Float convolution as GEMM over windows (im2col), channels last: the fallback where oneDNN has no kernel or
-// is absent.
+// Float convolution as GEMM over windows (im2col), channels last: where results have to be reproducible, and
+// for many groups of odd sizes.
 #pragma once
 
 #include <vector>
