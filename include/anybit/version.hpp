@@ -15,7 +15,7 @@ struct Version {
   std::string_view text;      ///< "0.1.0"
   std::string_view compiler;  ///< "g++ 12.2.0"
   std::string_view build;     ///< "Release", "Debug", …
-  std::string_view with;      ///< dependencies: "protobuf 3.21.12, oneDNN 2.6.0, libpng 1.6.39, …"
+  std::string_view with;      ///< dependencies: "protobuf 3.21.12, libpng 1.6.39, …"
   std::string_view simd;      ///< the instruction set in use: "AVX2"; "SSE4, ANYBIT_CPU=sse4" if capped
 };
 

@@ -5,10 +5,6 @@
 #include <new>
 #include <string>
 
-#ifdef ANYBIT_WITH_ONEDNN
-#include <oneapi/dnnl/dnnl_version.h>
-#endif
-
 #include "base/cpu.hpp"
 #include "base/guard.hpp"
 #include "images/image.hpp"
@@ -22,12 +18,7 @@ namespace anybit {
 namespace {
 
 std::string_view libraries() noexcept {
-  constexpr std::string_view kBuilt = "protobuf " ANYBIT_PROTOBUF
-#ifdef ANYBIT_WITH_ONEDNN
-                                      ", oneDNN " ANYBIT_TEXT(DNNL_VERSION_MAJOR) "." ANYBIT_TEXT(
-                                          DNNL_VERSION_MINOR) "." ANYBIT_TEXT(DNNL_VERSION_PATCH)
-#endif
-      ;
+  constexpr std::string_view kBuilt = "protobuf " ANYBIT_PROTOBUF;
   try {
     static const std::string all = fmt::format("{}, {}", kBuilt, images::libraries());
     return all;

@@ -8,7 +8,6 @@
 
 #include "base/cpu.hpp"
 #include "base/reproducible.hpp"
-#include "kernels/conv/conv_onednn.hpp"
 #include "kernels/elementwise/unary.hpp"
 #include "kernels/instructions.hpp"
 #include "kernels/simd_target.hpp"
@@ -20,7 +19,6 @@ namespace {
 struct Choices {
   std::int64_t highway;
   bool vnni, avx512, bitalg;
-  int onednn;
 };
 
 Choices choices() {
@@ -28,13 +26,12 @@ Choices choices() {
   map(Map::exp, &x, &x, 1, 0, 0);  // Highway chooses a target when its first kernel is called
   const auto targets = hwy::SupportedTargets() & HWY_TARGETS;
   return {targets & -targets, usable(Instructions::avx512_vnni), usable(Instructions::avx512),
-          usable(Instructions::avx512_bitalg), DnnlConv::instruction_set()};
+          usable(Instructions::avx512_bitalg)};
 }
 
 void tell(const Choices& all) {
-  std::fprintf(stderr, "highway %s, vnni %d, avx512 %d, bitalg %d, oneDNN %x, %s\n",
-               hwy::TargetName(all.highway), all.vnni, all.avx512, all.bitalg, all.onednn,
-               std::string(simd_target()).c_str());
+  std::fprintf(stderr, "highway %s, vnni %d, avx512 %d, bitalg %d, %s\n", hwy::TargetName(all.highway),
+               all.vnni, all.avx512, all.bitalg, std::string(simd_target()).c_str());
 }
 
 // Sets the variable for the process that EXPECT_EXIT starts.
@@ -55,18 +52,13 @@ class CpuCap : public ::testing::Test {
   std::string before_;
 };
 
-constexpr int kSse41 = 1, kAvx2 = 7;  // dnnl_cpu_isa_t
-
 TEST_F(CpuCap, Sse4LeavesOnlyTheBaseline) {
   set("sse4");
   EXPECT_EXIT(
       {
         const Choices all = choices();
         tell(all);
-        _exit(all.highway == HWY_STATIC_TARGET && !all.vnni && !all.avx512 && !all.bitalg &&
-                      all.onednn <= kSse41
-                  ? 0
-                  : 1);
+        _exit(all.highway == HWY_STATIC_TARGET && !all.vnni && !all.avx512 && !all.bitalg ? 0 : 1);
       },
       ::testing::ExitedWithCode(0), "ANYBIT_CPU=sse4");
 }
@@ -77,7 +69,7 @@ TEST_F(CpuCap, Avx2DisablesNewerInstructions) {
       {
         const Choices all = choices();
         tell(all);
-        _exit(!all.vnni && !all.avx512 && !all.bitalg && all.onednn <= kAvx2 ? 0 : 1);
+        _exit(!all.vnni && !all.avx512 && !all.bitalg ? 0 : 1);
       },
       ::testing::ExitedWithCode(0),
       // The scalar build of `make test-scalar` has no kernels for AVX2.
@@ -96,7 +88,7 @@ TEST_F(CpuCap, Avx512AndNoneDisableNothing) {
           const Choices all = choices();
           tell(all);
           _exit(all.highway == here.highway && all.vnni == here.vnni && all.avx512 == here.avx512 &&
-                        all.bitalg == here.bitalg && all.onednn == here.onednn
+                        all.bitalg == here.bitalg
                     ? 0
                     : 1);
         },
@@ -123,7 +115,6 @@ TEST(Reproducible, KernelsUseTheBaselineOnly) {
   {
     const ReproducibleScope scope(true);
     EXPECT_EQ(hwy::SupportedTargets(), HWY_STATIC_TARGET);
-    EXPECT_FALSE(DnnlConv::available());
     float y = 0.7f;
     map(Map::exp, &y, &y, 1, 0, 0);
     hwy::SetSupportedTargetsForTest(HWY_STATIC_TARGET);
