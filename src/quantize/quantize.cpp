@@ -31,6 +31,7 @@
 #include "quantize/opsets.hpp"
 #include "quantize/plan.hpp"
 #include "quantize/quark.hpp"
+#include "quantize/recall.hpp"
 #include "quantize/remark_on_speed.hpp"
 #include "quantize/report_nodes.hpp"
 #include "quantize/scope.hpp"
@@ -269,7 +270,7 @@ class Quantizer {
   Result<std::vector<calibrate::Statistics>> calibrate(const Annotation& annotation) {
     const std::vector<calibrate::Watched> names =
         watched(annotation, settings_.histograms && !settings_.known);
-    if (!gathered_.empty()) return recall(names, gathered_);
+    if (!gathered_.empty()) return recall(names, gathered_, report_.samples);
     if (names.empty()) {
       if ((next_ || settings_.known) && !needs_samples() && !settings_.training)
         report_.remarks.push_back(fmt::format("recipe '{}' needs no {}: calibration does not use them",
@@ -280,7 +281,7 @@ class Quantizer {
       if (next_ && !needs_samples())
         report_.remarks.emplace_back(
             "the ranges are from the file: the samples are not used for calibration");
-      return recall(names, *settings_.known);
+      return recall(names, *settings_.known, report_.samples);
     }
     if (!next_)
       return invalid_argument(
@@ -435,38 +436,6 @@ class Quantizer {
       report_.remarks.push_back(fmt::format("{} is skipped: it needs calibration data{} (--calib)", row.name,
                                             settings_.known ? " beside the ranges" : ""));
     return !samples_.empty();
-  }
-
-  using Known = std::map<std::string, calibrate::Statistics>;
-
-  // Takes the statistics from a file, or from those gathered before. Preparation adds few values, which are
-  // not in a file.
-  Result<std::vector<calibrate::Statistics>> recall(const std::vector<calibrate::Watched>& names,
-                                                    const Known& known) {
-    std::vector<calibrate::Statistics> statistics;
-    for (const calibrate::Watched& one : names) {
-      const auto found = known.find(one.name);
-      if (found == known.end())
-        return error_at(Code::not_found, {}, fmt::format("the ranges do not have '{}'", shown(one.name)),
-                        "samples (--calib), or --no-prepare");
-      const bool bins = std::ranges::count(one.collect, "bins", &calibrate::Wanted::collector) > 0;
-      for (const calibrate::Wanted& wanted : one.collect) {
-        const bool further = calibrate::find_collector(wanted.collector)->make != nullptr;
-        if (further && !found->second.find(wanted.collector, wanted.view.text()))
-          return error_at(Code::invalid_argument, {},
-                          fmt::format("the ranges of '{}' have no {}, which a refinement needs",
-                                      shown(one.name), wanted.collector),
-                          fmt::format("calibrate with --collect {}", wanted.collector));
-      }
-      if (bins && !found->second.has_bins)
-        return error_at(Code::invalid_argument, {},
-                        fmt::format("the ranges of '{}' have no histogram, which the recipe's observer needs",
-                                    shown(one.name)),
-                        "calibrate without --observer minmax");
-      statistics.push_back(found->second);
-      report_.samples = std::max(report_.samples, found->second.extent.samples);
-    }
-    return statistics;
   }
 
   // Metadata for compilers.
