@@ -7,6 +7,7 @@
 // `grouped`: the dimensions in which the tensor is quantized. `axis`: of the steps, in these dimensions.
 #include <cmath>
 
+#include "base/checked.hpp"
 #include "kernels/codec/fake_quantize.hpp"
 #include "ops/gradient.hpp"
 #include "ops/quantized/packed_tensor.hpp"
@@ -35,9 +36,10 @@ struct Steps {
 Result<Steps> steps_of(const Frame& frame, const Array& x, std::size_t step_input) {
   const Dims dims = grouped_dims(frame, x);
   Steps steps;
-  std::int64_t count = 1;
-  for (const std::int64_t dim : dims) count *= dim;
-  if (count != x.count()) return wrong(fmt::format("grouped has {} values, x {}", count, x.count()));
+  if (element_count(dims.span()) != x.count())
+    return wrong(fmt::format("grouped is [{}], which does not hold {} values", fmt::join(dims.span(), ", "),
+                             x.count()));
+  const std::int64_t count = x.count();
   const Array& step = frame.in(step_input);
   if (step.type() != ElementType::float32) return wrong_type(frame, step_input);
   steps.channels = step.count();
