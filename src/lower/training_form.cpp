@@ -101,7 +101,7 @@ std::string TrainingForm::constant(const std::string& from, const Constant& one,
   if (one.learned == Learned::nothing) {
     nodes.push_back(fake(one.name, {from}, result));
     nodes.back().attributes = {graph::attribute("format", to_string(one.use)),
-                               graph::attribute("coded", one.grouped),
+                               graph::attribute("grouped", one.grouped),
                                graph::attribute("weight", std::int64_t{1})};
     return result;
   }
@@ -112,7 +112,7 @@ std::string TrainingForm::constant(const std::string& from, const Constant& one,
   std::vector<graph::Attribute>& attributes = nodes.back().attributes;
   attributes = {graph::attribute("low", std::int64_t{type.low}),
                 graph::attribute("high", std::int64_t{type.high}),
-                graph::attribute("coded", one.quantized.dims)};
+                graph::attribute("grouped", one.quantized.dims)};
   if (!one.parameters.per_tensor()) attributes.push_back(graph::attribute("axis", one.parameters.axis));
   return result;
 }

@@ -295,19 +295,10 @@ class Quantizer {
 
   // --- calibration ---
 
-  Result<std::vector<calibrate::Statistics>> recalled(
-      const std::vector<calibrate::Watched>& names,
-      const std::map<std::string, calibrate::Statistics>& known) {
-    auto statistics = TRY(recall(names, known));
-    for (const calibrate::Statistics& one : statistics)
-      report_.samples = std::max(report_.samples, one.extent.samples);
-    return statistics;
-  }
-
   Result<std::vector<calibrate::Statistics>> calibrate(const Annotation& annotation) {
     const std::vector<calibrate::Watched> names =
         watched(annotation, settings_.histograms && !settings_.known);
-    if (!gathered_.empty()) return recalled(names, gathered_);
+    if (!gathered_.empty()) return recall(names, gathered_, report_.samples);
     if (names.empty()) {
       if ((next_ || settings_.known) && !needs_samples() && !settings_.training)
         report_.remarks.push_back(fmt::format("recipe '{}' needs no {}: calibration does not use them",
@@ -318,7 +309,7 @@ class Quantizer {
       if (next_ && !needs_samples())
         report_.remarks.emplace_back(
             "the ranges are from the file: the samples are not used for calibration");
-      return recalled(names, *settings_.known);
+      return recall(names, *settings_.known, report_.samples);
     }
     if (!next_)
       return invalid_argument(

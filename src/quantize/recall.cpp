@@ -8,7 +8,7 @@
 namespace anybit::quantizing {
 
 Result<std::vector<calibrate::Statistics>> recall(const std::vector<calibrate::Watched>& names,
-                                                  const std::map<std::string, calibrate::Statistics>& known) {
+                                                  const KnownStatistics& known, std::int64_t& samples) {
   std::vector<calibrate::Statistics> statistics;
   for (const calibrate::Watched& one : names) {
     const auto found = known.find(one.name);
@@ -30,6 +30,7 @@ Result<std::vector<calibrate::Statistics>> recall(const std::vector<calibrate::W
                                   shown(one.name)),
                       "calibrate without --observer minmax");
     statistics.push_back(found->second);
+    samples = std::max(samples, found->second.extent.samples);
   }
   return statistics;
 }

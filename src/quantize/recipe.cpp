@@ -374,11 +374,11 @@ Result<Rule> tensor_rule(std::string name, const YAML::Node& node) {
 
 // true, or a map of options.
 Result<formats::Values> training_of(const YAML::Node& node) {
-  formats::Values values;
-  if (node.IsScalar() && node.Scalar() == "true") return values;
+  if (node.IsScalar() && node.Scalar() == "true") return formats::Values();
   if (!node.IsMap())
     return at(node, invalid_argument("train: true, or a map", "train: {steps: 1000, loss: kl}"));
   TRY(check_keys(node));
+  formats::Values values;
   for (const auto& pair : node) {
     const std::string name = TRY(scalar(pair.first, "a key"));
     auto value = formats::parse("training", train::option_list(), name, TRY(scalar(pair.second, name)));
@@ -392,14 +392,11 @@ Result<formats::Values> training_of(const YAML::Node& node) {
 Result<void> add_rules(const YAML::Node& key, const YAML::Node& value, Recipe& recipe) {
   static constexpr std::string_view kKeys[] = {"global", "io", "type", "name", "regex", "tensor", "train"};
   const std::string what = TRY(scalar(key, "a key"));
-  if (std::string_view(what) == "train") {
-    recipe.train = TRY(training_of(value));
-    return {};
-  }
   if (std::string_view(what) == "TensorQuantOverrides") {
     for (Rule& rule : TRY(read_tensor_overrides(value))) recipe.rules.push_back(std::move(rule));
     return {};
   }
+  if (std::string_view(what) == "train") return {};  // read before
   for (const Rule::Kind kind : {Rule::Kind::global, Rule::Kind::type, Rule::Kind::regex, Rule::Kind::name,
                                 Rule::Kind::io, Rule::Kind::tensor}) {
     if (what != name_of(kind)) continue;
@@ -472,6 +469,7 @@ Result<Recipe> read_recipe(const std::string& text, std::string name) {
     } else if (is_onnx_mlir(root)) {
       TRY(read_onnx_mlir(root, recipe));
     } else {
+      if (root["train"]) recipe.train = TRY(training_of(root["train"]));
       for (const auto& pair : root) TRY(add_rules(pair.first, pair.second, recipe));
     }
   } catch (const YAML::Exception& thrown) {

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "base/error.hpp"
+#include "base/math.hpp"
 #include "base/try.hpp"
 #include "evaluate/row_scores.hpp"
 #include "train/checkpoint.hpp"
@@ -186,7 +187,7 @@ class Trainer {
     const double done =
         static_cast<double>(state_.step) / static_cast<double>(std::max<std::int64_t>(state_.steps, 1));
     double factor = 1;
-    if (options_.schedule == "cosine") factor = 0.5 * (1 + std::cos(std::numbers::pi * done));
+    if (options_.schedule == "cosine") factor = 0.5 * (1 + math::cos(std::numbers::pi * done));
     if (options_.schedule == "step") factor = done < 0.5 ? 1 : done < 0.75 ? 0.1 : 0.01;
     const double warm = static_cast<double>(std::min<std::int64_t>(state_.steps / 50 + 1, 20));
     factor *= std::min(1.0, static_cast<double>(state_.step + 1) / warm);

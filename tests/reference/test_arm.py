@@ -229,11 +229,11 @@ def test_the_prepared_model_computes_the_same():
     np.testing.assert_array_equal(prepared(given), given * np.float32(0.5))
 
 
-def test_training_is_refused_with_its_reason():
-    for ask in (lambda: quantizer().set_global(INT8).quantize_with_submodules(torch_files.net(), IMAGES, is_qat=True),
-                lambda: get_symmetric_quantization_config(is_qat=True), lambda: get_symmetric_a16w8_quantization_config(is_qat=True)):
-        with pytest.raises(anybit.Unsupported, match="quantization-aware training is not supported yet"):
-            ask()
+@promise("arm", 9, "is_qat=True trains the model with simulated quantization.")
+def test_training_trains():
+    config = get_symmetric_quantization_config(is_qat=True)
+    training = quantizer().set_global(config).quantize_with_submodules(torch_files.net(), IMAGES, is_qat=True).report.training
+    assert training["steps"] >= 600 and min(loss for _, loss, _ in training["curve"]) < training["loss_before"]
 
 
 @pytest.mark.parametrize("ask, words", [

@@ -11,6 +11,7 @@
 #include "formats/float_bits.hpp"
 #include "formats/scaled.hpp"
 #include "kernels/codec/packing.hpp"
+#include "kernels/codec/tensor_codec_runs.hpp"
 #include "kernels/move/copy.hpp"
 
 namespace anybit::kernels {
@@ -90,38 +91,6 @@ std::int64_t TensorCodec::size_of(std::int64_t group) const {
     group /= grouping_.grid[d];
   }
   return size;
-}
-
-// The contiguous pieces of a group, in index order: run(offset in the tensor, length).
-template <class Run>
-void TensorCodec::for_runs(std::int64_t group, const Run& run) const {
-  const std::size_t rank = grouping_.dims.size();
-  formats::Dims extent(rank), stride(rank), at(rank, 0);
-  std::int64_t offset = 0, step = 1;
-  for (std::size_t d = rank; d-- > 0;) {
-    const std::int64_t first = group % grouping_.grid[d] * grouping_.box[d];
-    group /= grouping_.grid[d];
-    extent[d] = std::min(grouping_.box[d], grouping_.dims[d] - first);
-    stride[d] = step;
-    offset += first * step;
-    step *= grouping_.dims[d];
-  }
-  std::size_t inner = rank;  // axes from here on are contiguous
-  std::int64_t length = 1;
-  while (inner > 0 && (inner == rank || extent[inner] == grouping_.dims[inner])) length *= extent[--inner];
-  while (true) {
-    run(offset, length);
-    std::size_t d = inner;
-    while (d > 0) {
-      --d;
-      offset += stride[d];
-      if (++at[d] < extent[d]) break;
-      offset -= extent[d] * stride[d];
-      at[d] = 0;
-      if (d == 0) return;
-    }
-    if (inner == 0) return;
-  }
 }
 
 template <class In, class Out, class Op>
@@ -470,46 +439,6 @@ void TensorCodec::decode_piece(const Groups& shape, const std::uint8_t* in, cons
   with_codes(bits(), shape.count(), [&](auto* codes) {
     kernels::unpack(in, shape.count(), bits(), codes);
     kernel_->decode(shape, codes, words, out);
-  });
-}
-
-Counts TensorCodec::count_losses(std::span<const float> values, const Parameters& parameters,
-                                 std::span<const float> quantized) const {
-  Counts counts;
-  if (count_ == 0) return counts;
-  for (std::int64_t group = 0; group < grouping_.groups(); ++group) {
-    const formats::Range range =
-        codec_->range(std::span(parameters).subspan(to_size(group) * stride_, stride_));
-    for_runs(group, [&](std::int64_t offset, std::int64_t length) {
-      for (std::size_t i = to_size(offset); i < to_size(offset + length); ++i) {
-        const float x = values[i];
-        counts.not_a_number += formats::is_nan(x);
-        counts.saturated += x > range.high || x < range.low;
-        counts.flushed += x != 0 && quantized[i] == 0 && !formats::is_nan(x);
-      }
-    });
-  }
-  return counts;
-}
-
-void TensorCodec::pass_inside(std::span<const float> values, const Parameters& parameters, float widened,
-                              Outside outside, const float* dy, float* dx, ThreadPool& pool) const {
-  if (count_ == 0) return;
-  const bool inward = outside == Outside::inward;
-  const std::int64_t chunk = std::max<std::int64_t>(kTile / std::max<std::int64_t>(grouping_.size(), 1), 1);
-  pool.run(grouping_.groups(), chunk, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t group = first; group < last; ++group) {
-      const formats::Range range =
-          codec_->range(std::span(parameters).subspan(to_size(group) * stride_, stride_));
-      const float low = range.low * widened, high = range.high * widened;
-      for_runs(group, [&](std::int64_t offset, std::int64_t length) {
-        for (std::size_t i = to_size(offset); i < to_size(offset + length); ++i) {
-          const float x = values[i], g = dy[i];
-          const bool pass = (x <= high || (inward && g > 0)) && (x >= low || (inward && g < 0));
-          dx[i] = pass ? g : 0.0F;
-        }
-      });
-    }
   });
 }
 

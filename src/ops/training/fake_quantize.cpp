@@ -4,9 +4,10 @@
 // step,
 //   where z is zero_point rounded and clamped. Both may be learned (LSQ, LSQ+);
 // - with the attribute `format`: that of QuantizeDequantize, whose parameters follow from the values.
-// `coded`: the dimensions in which the tensor is quantized. `axis`: of the steps, in these dimensions.
+// `grouped`: the dimensions in which the tensor is quantized. `axis`: of the steps, in these dimensions.
 #include <cmath>
 
+#include "base/checked.hpp"
 #include "kernels/codec/fake_quantize.hpp"
 #include "ops/gradient.hpp"
 #include "ops/quantized/packed_tensor.hpp"
@@ -17,9 +18,9 @@ namespace {
 
 using kernels::FakeQuantization;
 
-Dims coded_dims(const Frame& frame, const Array& x) {
-  const auto coded = frame.ints("coded");
-  return coded ? Dims(*coded) : x.dims();
+Dims grouped_dims(const Frame& frame, const Array& x) {
+  const auto grouped = frame.ints("grouped");
+  return grouped ? Dims(*grouped) : x.dims();
 }
 
 // A tensor seen as [outer, channels, inner], with the steps and ranges of its channels.
@@ -33,11 +34,12 @@ struct Steps {
 };
 
 Result<Steps> steps_of(const Frame& frame, const Array& x, std::size_t step_input) {
-  const Dims dims = coded_dims(frame, x);
+  const Dims dims = grouped_dims(frame, x);
   Steps steps;
-  std::int64_t count = 1;
-  for (const std::int64_t dim : dims) count *= dim;
-  if (count != x.count()) return wrong(fmt::format("coded has {} values, x {}", count, x.count()));
+  if (element_count(dims.span()) != x.count())
+    return wrong(fmt::format("grouped is [{}], which does not hold {} values", fmt::join(dims.span(), ", "),
+                             x.count()));
+  const std::int64_t count = x.count();
   const Array& step = frame.in(step_input);
   if (step.type() != ElementType::float32) return wrong_type(frame, step_input);
   steps.channels = step.count();
@@ -106,10 +108,10 @@ Result<void> quantize_by_steps(Frame& frame) {
 
 Result<void> quantize_by_format(Frame& frame) {
   if (const auto* prepared = frame.prepared<FormatUse>())
-    return quantize_dequantize(frame, *prepared, coded_dims(frame, frame.in(0)));
+    return quantize_dequantize(frame, *prepared, grouped_dims(frame, frame.in(0)));
   FormatUse format;
   format.use = TRY(formats::read_use(frame.text("format", "")));
-  return quantize_dequantize(frame, format, coded_dims(frame, frame.in(0)));
+  return quantize_dequantize(frame, format, grouped_dims(frame, frame.in(0)));
 }
 
 Result<void> run_fake_quantize(Frame& frame) {
@@ -202,7 +204,7 @@ Result<void> gradient_by_format(Frame& frame) {
     made.use = TRY(formats::read_use(frame.text("format", "")));
     format = &made;
   }
-  const Dims dims = coded_dims(frame, x);
+  const Dims dims = grouped_dims(frame, x);
   auto codec = format->codecs.find(dims);
   if (!codec) codec = format->codecs.keep(dims, TRY(codec_for(format->use, dims.span())));
   const bool thresholds = has_thresholds(codec->descriptor().family);

@@ -1,4 +1,4 @@
-// Quantization-aware training from end to end on a small convolutional net: what is trained is what is
+// Quantization-aware training on a small convolutional net: what is trained is what is
 // written.
 #include "quantize/training.hpp"
 
