@@ -73,7 +73,7 @@ test-models:  ## Compare larger models with ONNX Runtime: a sentence encoder, th
 	@cmake --build --preset release -j $(JOBS) --target executor_library c-gen codegen_library
 	$(call PYTEST,build/release) -m large_models tests/models tests/codegen
 
-test-real:  ## Run every command on 55 models of npm and PyPI packages, compared with ONNX Runtime (an hour)
+test-real:  ## Run every command on 56 models of npm and PyPI packages, compared with ONNX Runtime (an hour)
 	@scripts/setup build test python real-models
 	@cmake --preset release -DANYBIT_TESTS=ON
 	@cmake --build --preset release -j $(JOBS) --target anybit_cli c-gen
@@ -116,6 +116,12 @@ test-torch:  ## Quantize modules of PyTorch, Debian's; TORCH=2.15.0 for a versio
 	@cmake --build --preset release -j $(JOBS) --target anybit_python
 	ANYBIT_BUILD=build/release $$(scripts/torch_environment $(TORCH))/bin/python -m pytest -q -m torch tests/python/test_torch.py
 
+test-gradients:  ## Compare gradients of real nets with differences along random directions, and with Debian's torch
+	@scripts/setup build test python models train
+	@cmake --preset release -DANYBIT_TESTS=ON
+	@cmake --build --preset release -j $(JOBS) --target executor_library
+	TORCH_PYTHON=$$(scripts/torch_environment)/bin/python $(call PYTEST,build/release) -m gradients tests/train
+
 test-arm:  ## Cross-compile the codecs for 64-bit ARM and test them under qemu
 	@scripts/setup build test arm
 	@cmake --preset arm
@@ -141,19 +147,23 @@ bench-formats:  ## Encode, decode and pack every format, compared with memcpy an
 	@cmake --build --preset release -j $(JOBS) --target bench_formats
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_formats.py $(BENCH)
 
-bench:  ## Run real models and single kernels, compared with ONNX Runtime
-	@scripts/setup build test python models large-models
+bench:  ## Run real models, single kernels and small nets, compared with ONNX Runtime and OpenVINO
+	@scripts/setup build test python models large-models real-models openvino
 	@cmake --preset release -DANYBIT_TESTS=ON
-	@cmake --build --preset release -j $(JOBS) --target executor_library
-	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_runtime.py $(BENCH)
+	@cmake --build --preset release -j $(JOBS) --target executor_library anybit_cli
+	ANYBIT_BUILD=build/release PYTHONPATH=build/openvino .venv/bin/python bench/bench_runtime.py $(BENCH)
 
 bench-conv:  ## Run single convolutions, compared with ONNX Runtime
-	@scripts/setup build test python models
+	@scripts/setup build test python models openvino
 	@cmake --preset release -DANYBIT_TESTS=ON
 	@cmake --build --preset release -j $(JOBS) --target executor_library
-	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_runtime.py --only conv $(BENCH)
-	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_runtime.py --only depthwise $(BENCH)
-	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_runtime.py --only stem $(BENCH)
+	ANYBIT_BUILD=build/release PYTHONPATH=build/openvino .venv/bin/python bench/bench_runtime.py --groups kernels $(BENCH) --only conv depthwise stem
+
+bench-gradients:  ## Run gradients of convolutions and steps of optimizers, compared with Debian's torch
+	@scripts/setup build test python train
+	@cmake --preset release -DANYBIT_TESTS=ON
+	@cmake --build --preset release -j $(JOBS) --target executor_library
+	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_gradients.py $(BENCH)
 
 bench-gemm:  ## Run GEMM, compared with ONNX Runtime
 	@scripts/setup build bench python
@@ -197,6 +207,12 @@ bench-accuracy:  ## Measure accuracy after quantization, compared with ONNX Runt
 	@cmake --build --preset release -j $(JOBS) --target anybit_cli executor_library
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_accuracy.py $(BENCH)
 
+bench-training:  ## Train MNIST and CIFAR nets in few bits: accuracy before and after, time per step beside Debian's torch (an hour)
+	@scripts/setup build test python data train
+	@cmake --preset release -DANYBIT_TESTS=ON
+	@cmake --build --preset release -j $(JOBS) --target anybit_cli
+	.venv/bin/python bench/bench_training.py $(BENCH)
+
 bench-agreement:  ## Compare results of an int8 file in anybit, in ONNX Runtime, and in ONNX Runtime with another order of sums
 	@scripts/setup build test python models
 	@cmake --preset release -DANYBIT_TESTS=ON
@@ -220,6 +236,12 @@ bench-rules:  ## Quantize a recurrent denoiser and a detector by operator type, 
 	@cmake --preset release -DANYBIT_TESTS=ON
 	@cmake --build --preset release -j $(JOBS) --target anybit_cli
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_rules.py $(BENCH)
+
+bench-nnpa:  ## Run mixed float16/float32, the default of --target nnpa, compared with float32
+	@scripts/setup build python models
+	@cmake --preset release -DANYBIT_PYTHON=ON
+	@cmake --build --preset release -j $(JOBS) --target anybit_python
+	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_nnpa.py $(BENCH)
 
 bench-mase:  ## Compare profile=mase with MASE's own quantizers: MASE=path of its repository
 	@scripts/setup build test python train

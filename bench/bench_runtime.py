@@ -1,125 +1,58 @@
-"""anybit compared with ONNX Runtime: real models and single kernels, float32 and int8, 1 and 2 threads.
+"""anybit compared with ONNX Runtime and OpenVINO: real models, single kernels and small nets that once were slow.
 
-    python bench/bench_runtime.py [--seconds S] [--only TEXT] [--write docs/speed.md]
+    python bench/bench_runtime.py [--seconds S | --rounds N] [--only TEXT …] [--groups …] [--kinds …] [--write docs/speed.md]
 
-Both runtimes run in turns in one process; the best of many runs counts. A ratio above 1: anybit is faster.
-int8 models are ONNX Runtime's own QDQ files.
+The runtimes run in turns in one process; the best of many runs counts. A ratio above 1: anybit is faster than the better peer.
+int8 models are Q/DQ files of ONNX Runtime's tool or of anybit; `dynamic` ones are ONNX Runtime's.
 """
 import argparse
+import collections
 import math
 import pathlib
+import sys
 import time
 
-import numpy as np
-import onnx
-from onnx import TensorProto, helper, numpy_helper
-
-ROOT = pathlib.Path(__file__).resolve().parents[1]
-
 import document
-from support.executing import Executor
-from support.peer_models import MODELS, image, peer, quantized
-
-IMAGES = {
-    "ch_PP-OCRv4_det_infer": (1, 3, 320, 320),
-    "ch_PP-OCRv4_rec_infer": (1, 3, 48, 320),
-    "ch_ppocr_mobile_v2.0_cls_infer": (1, 3, 48, 192),
-}
-KERNELS = {  # name: (input, weight, attributes of Conv); a MatMul has no attributes
-    "conv 3x3 64-64 at 56": ((1, 64, 56, 56), (64, 64, 3, 3), dict(pads=[1] * 4)),
-    "conv 1x1 256-1024 at 14": ((1, 256, 14, 14), (1024, 256, 1, 1), {}),
-    "depthwise 3x3 144 at 56": ((1, 144, 56, 56), (144, 1, 3, 3), dict(pads=[1] * 4, group=144)),
-    "stem 7x7/2 3-64 at 224": ((1, 3, 224, 224), (64, 3, 7, 7), dict(pads=[3] * 4, strides=[2, 2])),
-    "matmul 128x768x3072": ((128, 768), (768, 3072), None),
-    "matvec 4096": ((1, 4096), (4096, 4096), None),
-}
+import runtime_peers
+import runtime_rows
 
 
-def kernel_model(x_shape, w_shape, attributes, int8):
-    """One Conv or MatMul; in int8 between Q and DQ nodes, as quantization tools write it."""
-    rng = np.random.default_rng(0)
-    weight = rng.standard_normal(w_shape).astype(np.float32) / math.sqrt(np.prod(w_shape[1:]))
-    op, inputs = ("MatMul", ["a", "w"]) if attributes is None else ("Conv", ["a", "w"])
-    nodes, constants = [], {}
-    if int8:
-        scale = np.float32(np.abs(weight).max() / 127)
-        constants = {"s": np.float32(0.03), "z": np.uint8(128), "ws": scale, "wz": np.int8(0),
-                     "wq": np.clip(np.round(weight / scale), -127, 127).astype(np.int8)}
-        nodes = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["xq"]),
-                 helper.make_node("DequantizeLinear", ["xq", "s", "z"], ["a"]),
-                 helper.make_node("DequantizeLinear", ["wq", "ws", "wz"], ["w"])]
-    else:
-        constants = {"w": weight}
-        inputs[0] = "x"
-    nodes.append(helper.make_node(op, inputs, ["b" if int8 else "y"], **(attributes or {})))
-    if int8:
-        nodes += [helper.make_node("QuantizeLinear", ["b", "s", "z"], ["yq"]),
-                  helper.make_node("DequantizeLinear", ["yq", "s", "z"], ["y"])]
-    graph = helper.make_graph(nodes, "kernel", [helper.make_tensor_value_info("x", TensorProto.FLOAT, x_shape)],
-                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
-                              [numpy_helper.from_array(np.asarray(value), name) for name, value in constants.items()])
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+def by_processor_time(once):
+    """The same run by the time that the process computed: on a busy machine it varies less. It counts all threads."""
+    def run():
+        begin = time.process_time()
+        once()
+        return time.process_time() - begin
+
+    return run
 
 
-def cases(only):
-    """(name, kind, path, feeds)"""
-    folder = MODELS / "bench"
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, (x_shape, w_shape, attributes) in KERNELS.items():
-        if not fits(only, name):
-            continue
-        for kind in ("float32", "int8"):
-            path = folder / f"{name.replace(' ', '_').replace('/', '_')}.{kind}.onnx"
-            onnx.save(kernel_model(x_shape, w_shape, attributes, kind == "int8"), path)
-            x = np.random.default_rng(1).standard_normal(x_shape).astype(np.float32)
-            yield name, kind, path, {"x": x}
-    for stem, shape in IMAGES.items():
-        if not fits(only, stem):
-            continue
-        for kind, path in (("float32", MODELS / f"{stem}.onnx"), ("int8", quantized(stem, "channel"))):
-            name = onnx.load(path).graph.input[0].name
-            yield stem, kind, path, {name: image(shape, 5)}
-    for stem in ("silero_vad_v5", "silero_vad_v6"):
-        if not fits(only, stem):
-            continue
-        feeds = {"input": image((1, 1, 1, 512), 5).reshape(1, 512), "sr": np.array(16000, np.int64)}
-        path = MODELS / f"{stem}.onnx"
-        for port in onnx.load(path).graph.input:
-            if port.name not in feeds:
-                feeds[port.name] = np.zeros([d.dim_value or 1 for d in port.type.tensor_type.shape.dim], np.float32)
-        yield stem, "float32", path, feeds
+def timers(path, feeds, threads, peers):
+    """Name → a function that runs once; None for a peer that does not take the model."""
+    made = {"anybit": runtime_peers.anybit(path, feeds, threads)}
+    for name in peers:
+        try:
+            made[name] = runtime_peers.PEERS[name](path, feeds, threads)
+            made[name]()
+        except Exception as problem:  # each runtime has its own types
+            print(f"{name} does not run {path.name}: {str(problem).strip().splitlines()[-1][:100]}", file=sys.stderr)
+            made[name] = None
+    return made
 
 
-    encoder = MODELS / "large" / "all-MiniLM-L6-v2.onnx"
-    if encoder.exists() and fits(only, "all-MiniLM-L6-v2"):
-        tokens = np.random.default_rng(5).integers(1000, 20000, (1, 128))
-        yield "all-MiniLM-L6-v2, 128 tokens", "float32", encoder, {
-            "input_ids": tokens, "token_type_ids": np.zeros_like(tokens), "attention_mask": np.ones_like(tokens)}
-
-
-def fits(only, name):
-    return not only or only in name
-
-
-def measure(path, feeds, threads, seconds):
-    """Best times of anybit and of ONNX Runtime, in turns."""
-    ours = Executor(path, threads=threads).timer(feeds)
-    session = peer(path, threads=threads)
-
-    def theirs():
-        begin = time.perf_counter()
-        session.run(None, feeds)
-        return time.perf_counter() - begin
-
-    best = [math.inf, math.inf]
-    end = time.perf_counter() + seconds
+def measure(path, feeds, threads, options):
+    """The best time of each runtime; infinite if it does not take the model."""
+    made = timers(path, feeds, threads, options.peers)
+    if options.clock == "processor":
+        made = {name: once and by_processor_time(once) for name, once in made.items()}
+    best = dict.fromkeys(made, math.inf)
+    end = time.perf_counter() + options.seconds
     rounds = 0
-    while time.perf_counter() < end or rounds < 5:
+    while rounds < options.rounds if options.rounds else time.perf_counter() < end or rounds < 5:
         rounds += 1
-        for _ in range(3):
-            best[0] = min(best[0], ours())
-        for _ in range(3):
-            best[1] = min(best[1], theirs())
+        for name, once in made.items():
+            for _ in range(3 if once else 0):
+                best[name] = min(best[name], once())
     return best
 
 
@@ -127,30 +60,70 @@ def geometric_mean(values):
     return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
 
 
+def told(seconds):
+    return "-" if seconds == math.inf else f"{seconds * 1e3:.3f}"
+
+
+class Table:
+    """The lines of the table, and what they sum up to."""
+
+    def __init__(self, peers):
+        self.peers = peers
+        self.lines = [f"| | type | threads | anybit ms | {' ms | '.join(peers)} ms | ratio |",
+                      "|---|---|--:|--:|" + "--:|" * len(peers) + "--:|"]
+        self.ratios = collections.defaultdict(dict)  # (kind, threads) → name → ratios to each peer and to the better
+        self.times = {}
+
+    def add(self, name, kind, threads, best):
+        self.times[name, kind, threads] = best["anybit"]
+        ratios = {one: best[one] / best["anybit"] for one in self.peers if best[one] < math.inf}
+        if not ratios:
+            return
+        ratios["the better"] = min(ratios.values())
+        self.ratios[kind, threads][name] = ratios
+        cells = [name.replace("|", "\\|"), kind, str(threads), *map(told, best.values()), f"{ratios['the better']:.2f}"]
+        self.lines.append(f"| {' | '.join(cells)} |")
+        print(self.lines[-1], flush=True)
+
+    def summary(self):
+        lines = []
+        for (kind, threads), rows in sorted(self.ratios.items()):
+            means = [f"{geometric_mean([row[one] for row in rows.values() if one in row]):.2f} × {one}"
+                     for one in (*self.peers, "the better")]
+            worst = min(rows, key=lambda name: rows[name]["the better"])
+            lines.append(f"Geometric mean, {kind}, {threads} thread{'s' * (threads > 1)}, {len(rows)} rows: {', '.join(means)}; "
+                         f"the worst is {worst}, {rows[worst]['the better']:.2f} ×")
+        gains = [self.times[name, "float32", 1] / ours for (name, kind, threads), ours in self.times.items()
+                 if kind == "int8" and threads == 1 and (name, "float32", 1) in self.times]
+        if gains:
+            lines.append(f"anybit's int8 compared with its float32, 1 thread: {geometric_mean(gains):.2f} ×")
+        return lines
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=2.0, help="for each row")
-    parser.add_argument("--only", default="", help="rows whose name contains this")
+    parser.add_argument("--rounds", type=int, default=0, help="for each row, instead of --seconds")
+    parser.add_argument("--only", nargs="+", default=[], help="rows whose name contains one of these")
+    parser.add_argument("--groups", nargs="+", default=list(runtime_rows.GROUPS), choices=runtime_rows.GROUPS)
+    parser.add_argument("--kinds", nargs="+", default=["float32", "int8", "dynamic"])
+    parser.add_argument("--peers", nargs="*", default=list(runtime_peers.PEERS), choices=runtime_peers.PEERS)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--clock", choices=["wall", "processor"], default="wall")
     parser.add_argument("--write", type=pathlib.Path, help="put the table into this document")
     options = parser.parse_args()
-    lines = ["| | type | threads | anybit ms | ONNX Runtime ms | ratio |", "|---|---|--:|--:|--:|--:|"]
-    ratios, ours_by = {}, {}
-    for name, kind, path, feeds in cases(options.only):
+    table = Table(options.peers)
+    print("\n".join(table.lines), flush=True)
+
+    def wanted(name, kind):
+        return kind in options.kinds and (not options.only or any(one in name for one in options.only))
+
+    for name, kind, path, feeds in runtime_rows.rows(options.groups, wanted):
         for threads in options.threads:
-            ours, theirs = measure(path, feeds, threads, options.seconds)
-            ratios.setdefault((kind, threads), []).append(theirs / ours)
-            ours_by[name, kind, threads] = ours
-            lines.append(f"| {name} | {kind} | {threads} | {ours * 1e3:.3f} | {theirs * 1e3:.3f} | {theirs / ours:.2f} |")
-            print(lines[-1], flush=True)
-    summary = [f"Geometric mean, {kind}, {threads} thread{'s' * (threads > 1)}: {geometric_mean(values):.2f} ×"
-               for (kind, threads), values in sorted(ratios.items())]
-    gains = [ours_by[name, "float32", threads] / time_ for (name, kind, threads), time_ in ours_by.items()
-             if kind == "int8" and (name in IMAGES or "conv" in name or "stem" in name) and threads == 1]
-    summary.append(f"anybit's int8 compared with its float32 on convolutions, 1 thread: {geometric_mean(gains):.2f} ×")
-    print("\n".join(summary))
+            table.add(name, kind, threads, measure(path, feeds, threads, options))
+    print("\n".join(table.summary()))
     if options.write:
-        document.put(options.write, "runtime", [*lines, "", "\n\n".join(summary)])
+        document.put(options.write, "runtime", [*table.lines, "", "\n\n".join(table.summary())])
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 """Compares two builds of anybit: equal files from every preset, and ratios of time and memory from interleaved runs.
 
-    python bench/compare_builds.py OLD NEW files|speed [--rounds 30] [--only TEXT] [--presets int8 w4 …]
+    python bench/compare_builds.py OLD NEW files|speed [--rounds 30] [--only TEXT] [--presets int8 w4 …] [--no-verdict]
 
 OLD and NEW are build folders with bin/anybit; `scripts/compare_commit COMMIT` builds OLD from a commit. Models are those of
 scripts/real_models.txt; their inputs are random. `files` quantizes each model with every preset by both builds and lists files
 that differ. `speed` prints the ratio new / old of load, run and quantize: the best time of all rounds, and the highest peak of memory.
+`--no-verdict` times `quantize` without its verdict, in the builds that have one.
 """
 import argparse
 import hashlib
@@ -80,13 +81,14 @@ def compare_files(old, new, only, presets):
 
 
 class Job:
-    """A timed command: its arguments, and a function that reads the seconds from its output, if not the time of the process."""
+    """A timed command: its arguments, a function that reads the seconds from its output, if not the time of the process, and
+    options for some of the builds."""
 
-    def __init__(self, name, words, seconds=None):
-        self.name, self.words, self.seconds = name, words, seconds
+    def __init__(self, name, words, seconds=None, options=None):
+        self.name, self.words, self.seconds, self.options = name, words, seconds, options or {}
 
     def once(self, build):
-        seconds, peak, said = run([build / "bin/anybit", *self.words])
+        seconds, peak, said = run([build / "bin/anybit", *self.words, *self.options.get(build, [])])
         return (self.seconds(said) if self.seconds else seconds), peak
 
 
@@ -94,7 +96,13 @@ def latency(said):
     return json.loads(said)[0]["best_ms"] / 1e3
 
 
-def jobs(model, folder, new):
+def without_verdict(builds):
+    """The option that leaves the verdict out, for the builds that know it."""
+    return {build: ["--no-verdict"] for build in builds
+            if "--no-verdict" in subprocess.check_output([build / "bin/anybit", "quantize", "--help"], text=True)}
+
+
+def jobs(model, folder, new, options):
     first, data = samples(model, folder / "data"), folder / "data"
     bench = ["--input", first, "--seconds", "0.15", "--json"]
     yield Job("load", ["inspect", model.path])
@@ -103,16 +111,16 @@ def jobs(model, folder, new):
         out = folder / f"{preset}.onnx"
         if quantize(new, model, preset, data, out).startswith("exit"):
             continue
-        yield Job(f"quantize {preset}", ["quantize", model.path, "-o", folder / "out.onnx", "-r", preset, "--calib", data])
+        yield Job(f"quantize {preset}", ["quantize", model.path, "-o", folder / "out.onnx", "-r", preset, "--calib", data], options=options)
         yield Job(f"run {preset}", ["bench", out, *bench], latency)
 
 
-def compare_speed(old, new, only, rounds):
+def compare_speed(old, new, only, rounds, options):
     print("| model | job | old ms | new ms | time new / old | old MB | new MB | memory new / old |\n|---|---|---:|---:|---:|---:|---:|---:|")
     ratios = []
     for model in chosen(only):
         with tempfile.TemporaryDirectory() as name:
-            for job in jobs(model, pathlib.Path(name), new):
+            for job in jobs(model, pathlib.Path(name), new, options):
                 runs = [(job.once(old), job.once(new)) for _ in range(rounds)]
                 (old_time, old_peak), (new_time, new_peak) = ([min(one[side][0] for one in runs), max(one[side][1] for one in runs)] for side in (0, 1))
                 ratios.append((new_time / old_time, new_peak / old_peak, f"{model.file} {job.name}"))
@@ -131,9 +139,10 @@ def main():
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--only", default="")
     parser.add_argument("--presets", nargs="*")
+    parser.add_argument("--no-verdict", action="store_true")
     given = parser.parse_args()
     if given.what == "speed":
-        compare_speed(given.old, given.new, given.only, given.rounds)
+        compare_speed(given.old, given.new, given.only, given.rounds, without_verdict([given.old, given.new]) if given.no_verdict else {})
     elif not compare_files(given.old, given.new, given.only, given.presets):
         sys.exit(1)
 

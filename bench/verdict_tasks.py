@@ -166,6 +166,22 @@ def read_words(session):
     return words.scores(lambda feeds: outputs(session, feeds), count=40)[1] / 100
 
 
+@functools.cache
+def halved():
+    """Photos of 256 pixels, and the same at half the size."""
+    pairs = []
+    for photo in photos(256)[::2]:
+        image = Image.fromarray((photo[0].transpose(1, 2, 0) * 255).round().astype(np.uint8))
+        small = np.asarray(image.resize((128, 128), Image.BILINEAR), np.float32) / 255
+        pairs.append((photo, small.transpose(2, 0, 1)[None]))
+    return pairs
+
+
+def restored(session):
+    """The mean peak signal-to-noise ratio to the photos, in dB."""
+    return float(np.mean([-10 * np.log10(np.mean((outputs(session, small)[0].clip(0, 1) - photo) ** 2)) for photo, small in halved()]))
+
+
 # --- sound and text ---
 
 def speech_frames(session):
@@ -267,6 +283,8 @@ def tasks():
     yield detector("YOLO11n-seg", "yolo11n-seg.onnx", 640, lambda rows: yolo(rows, 80), "int16x8", "w2")
     yield detector("YOLO11n-pose", "yolo11n-pose.onnx", 640, lambda rows: yolo(rows, 1), "int16x8", "w2")
     yield detector("YOLOv5n-face", "yolov5face-n-0.5-640x640.onnx", 640, yolo_face, "w8", "ternary-weights")
+    yield Task("ESPCN", "super-resolution", "PSNR, dB", real("nn_resize/float_model.onnx"), lambda: [small for _, small in halved()[:16]],
+               restored, "int8", "ternary-weights")
     yield Task("Silero VAD", "speech detector", "frames", vad,
                lambda: speech.samples(vad, speech.at_once)[:8], speech_frames, "int8", "ternary-weights")
     yield Task("MiniLM", "sentence embedder", "same neighbour", sentences.MODEL, sentences.samples, same_neighbours, "dynamic-int8", "w2")

@@ -96,6 +96,33 @@ std::string without_vnni(const QuantizationReport& report) {
       printable(names[0]), names.size() > 1 ? fmt::format(" and {} more", names.size() - 1) : "");
 }
 
+Json training_json(const TrainingReport& report) {
+  const auto share = [](double value) { return value < 0 ? Json() : Json(value); };
+  return {{"trained", report.trained},
+          {"loss", report.loss},
+          {"steps", report.steps},
+          {"batch", report.batch},
+          {"samples", report.samples},
+          {"seconds", report.seconds},
+          {"restarts", report.restarts},
+          {"loss_before", report.loss_before},
+          {"loss_after", report.loss_after},
+          {"agreement_before", share(report.agreement_before)},
+          {"agreement_after", share(report.agreement_after)}};
+}
+
+std::string training_text(const QuantizationReport& report) {
+  if (!report.training) return {};
+  const TrainingReport& done = *report.training;
+  std::string text =
+      fmt::format("  trained   {} steps of {} samples in {:.0f} s ({}): loss {:.4g} -> {:.4g}", done.steps,
+                  done.batch, done.seconds, done.loss, done.loss_before, done.loss_after);
+  if (done.agreement_after >= 0)
+    text += fmt::format(", agreement with the float model {:.2f} -> {:.2f} %", 100 * done.agreement_before,
+                        100 * done.agreement_after);
+  return text + "\n";
+}
+
 }  // namespace
 
 std::string quantization_text(const QuantizationReport& report, const std::string& output, bool verbose) {
@@ -110,6 +137,7 @@ std::string quantization_text(const QuantizationReport& report, const std::strin
     const std::string name = one.parameters.empty() ? one.name : one.name + ":" + one.parameters;
     if (one.layers > 0) text += fmt::format("  refined   {}: {} layers\n", name, one.layers);
   }
+  text += training_text(report);
   text += without_vnni(report);
   text += fmt::format("  time      {:.2f} s prepare, {:.2f} s calibrate, {:.2f} s quantize\n",
                       report.prepare_seconds, report.calibrate_seconds, report.quantize_seconds);
@@ -126,7 +154,8 @@ std::string quantization_json(const QuantizationReport& report, const Comparison
                               const ComparedFiles& files, const SampleArguments& data, bool verdict_only) {
   Json json;
   if (comparison)
-    json["verdict"] = verdict_json(comparison->verdict, {files.reference, files.other, data, report.recipe});
+    json["verdict"] = verdict_json(
+        comparison->verdict, {files.reference, files.other, data, report.recipe, report.gains_by_training});
   json["recipe"] = report.recipe;
   json["samples"] = report.samples;
   json["weight_bytes"] = {{"before", report.weight_bytes_before}, {"after", report.weight_bytes_after}};
@@ -142,6 +171,7 @@ std::string quantization_json(const QuantizationReport& report, const Comparison
     if (one.name == "bias-correction") bias_corrected += one.layers;
   }
   json["bias_corrected_layers"] = bias_corrected;
+  if (report.training) json["training"] = training_json(*report.training);
   add_json_aliases(json);
   json["safe_without_vnni"] = report.saturating.empty();
   json["saturating"] = report.saturating;

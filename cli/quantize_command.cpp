@@ -1,5 +1,6 @@
 // anybit quantize MODEL -o OUT: quantizes a model.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -23,6 +24,7 @@
 #include "sample_options.hpp"
 #include "terminal.hpp"
 #include "text_file.hpp"
+#include "training.hpp"
 #include "verdict_text.hpp"
 
 namespace anybit::cli {
@@ -35,18 +37,41 @@ struct QuantizeFlags {
   QuantizeOptions quantize;
   SampleArguments samples;
   RecipeFlags recipe;
+  TrainingFlags training;
   std::string ranges, report;
   std::string labels;  // a file
   bool no_prepare = false;
   std::uint64_t seed = 0;
-  bool in_place = false, evaluate = false, json = false, verbose = false;
+  bool in_place = false, evaluate = false, json = false, verbose = false, no_verdict = false;
   bool automatic = false;
   double min_snr = 0;
   std::string recipe_output;
 };
 
-Result<Quantization> quantized(const Model& model, const Recipe& recipe, const QuantizeFlags& options) {
+// A verdict needs few samples: a model that is broken is so on most of them.
+constexpr std::int64_t kVerdictSamples = 8;
+constexpr std::int64_t kKeptOutputs = std::int64_t{128} << 20;  // bytes, from calibration for the verdict
+
+// Where the state of training is kept until the model is written.
+std::string state_file(const QuantizeFlags& options) { return options.output + ".training"; }
+
+Result<Quantization> trained(const Model& model, const Recipe& recipe, Samples& samples,
+                             QuantizeOptions& settings, const QuantizeFlags& options,
+                             const std::vector<std::int64_t>& labels) {
+  TrainingOptions& training = settings.training.emplace(options.training.options);
+  if (training.loss == "auto" || training.loss == "ce") training.labels = labels;
+  training.checkpoint = state_file(options);
+  training.resume = options.training.resume;
+  TrainingProgress progress;
+  training.on_step = [&](const TrainingStep& step) { return progress.show(step); };
+  return quantize(model, recipe, &samples, settings);
+}
+
+Result<Quantization> quantized(const Model& model, const Recipe& recipe, const QuantizeFlags& options,
+                               const std::vector<std::int64_t>& labels,
+                               const std::optional<ReferenceOutputs>& outputs) {
   QuantizeOptions settings = options.quantize;
+  settings.outputs = outputs;
   std::optional<Ranges> ranges;
   if (!options.ranges.empty()) {
     auto loaded = Ranges::load(options.ranges);
@@ -58,11 +83,9 @@ Result<Quantization> quantized(const Model& model, const Recipe& recipe, const Q
   if (!samples.ok()) return std::move(samples).error();
   Progress progress("calibrating", "samples", samples->count());
   settings.progress = [&](std::int64_t done) { progress.show(done); };
+  if (options.training.train) return trained(model, recipe, *samples, settings, options, labels);
   return quantize(model, recipe, &*samples, settings);
 }
-
-// A verdict needs few samples: a model that is broken is so on most of them.
-constexpr std::int64_t kVerdictSamples = 8;
 
 constexpr const char* kWider = "{weights: int8 sym channel, activations: int16 sym}";
 
@@ -123,9 +146,11 @@ Result<Recipe> promoted(const Model& model, Recipe recipe, const QuantizeFlags& 
 // Compares the quantized model with the original on the calibration data: outputs of the first samples for a
 // verdict, or everything with --evaluate, --labels or --report.
 Result<Comparison> evaluated(const Model& before, const Model& after, std::vector<std::int64_t> labels,
-                             const QuantizeFlags& options, bool everything) {
+                             const QuantizeFlags& options, bool everything,
+                             const std::optional<ReferenceOutputs>& outputs) {
   CompareOptions settings;
   settings.layers = everything;
+  settings.shared = outputs;
   settings.threads = options.executor.threads;
   settings.max_memory = options.executor.max_memory;
   settings.labels = std::move(labels);
@@ -162,6 +187,15 @@ Result<void> check_quantize(const QuantizeFlags& options) {
   if (!target.ok()) return is_file(options.quantize.target) ? target.error() : wrong_call(target.error());
   if ((options.evaluate || !options.labels.empty()) && options.samples.paths.empty())
     return Error{Code::invalid_argument, "no data to evaluate the model on", {}, "--calib PATH"};
+  const TrainingFlags& training = options.training;
+  if (training.train && options.samples.paths.empty())
+    return Error{Code::invalid_argument, "no data to train on", {}, "--calib PATH"};
+  const bool settings = training.resume || training.options.steps != 0 || training.options.minutes != 0 ||
+                        training.options.loss != "auto";
+  if (!training.train && settings)
+    return wrong_call(Error{Code::invalid_argument, "options of training without --train", {}, "--train"});
+  if (training.options.steps != 0 && training.options.minutes != 0)
+    return wrong_call(Error{Code::invalid_argument, "--steps and --minutes", {}, "one of them"});
   if (options.automatic && options.samples.paths.empty())
     return Error{Code::invalid_argument, "--auto needs data to measure the model on", {}, "--calib PATH"};
   if (!options.automatic && (options.min_snr > 0 || !options.recipe_output.empty()))
@@ -183,17 +217,20 @@ Result<void> run(QuantizeFlags& options) {
     recipe = promoted(*model, *std::move(recipe), options);
     if (!recipe.ok()) return of_model(std::move(recipe).error(), options.model);
   }
-  auto result = quantized(*model, *recipe, options);
+  const bool everything = options.evaluate || !options.labels.empty() || !options.report.empty();
+  std::optional<ReferenceOutputs> outputs;
+  if (!everything && !options.no_verdict) outputs.emplace(kKeptOutputs, kVerdictSamples);
+  auto result = quantized(*model, *recipe, options, *labels, outputs);
   if (!result.ok() && options.automatic && result.error().message.starts_with("the recipe finds nothing"))
     return Error{
         Code::not_found, "--auto: the bound holds only if nothing is quantized", {}, "a lower bound"};
   if (!result.ok()) return of_model(std::move(result).error(), options.model);
   auto saved = result->model.save(options.output);
   if (!saved.ok()) return in_file(std::move(saved).error(), options.output);
+  if (options.training.train) ::unlink(state_file(options).c_str());
   std::optional<Comparison> comparison;
-  const bool everything = options.evaluate || !options.labels.empty() || !options.report.empty();
-  if (!options.samples.paths.empty()) {
-    auto compared = evaluated(*model, result->model, *std::move(labels), options, everything);
+  if (!options.samples.paths.empty() && !options.no_verdict) {
+    auto compared = evaluated(*model, result->model, *std::move(labels), options, everything, outputs);
     if (!compared.ok() && everything) {  // the model is written: print its summary all the same
       if (!options.json) fmt::print("{}", quantization_text(result->report, options.output, options.verbose));
       return std::move(compared).error().within("the model is written, but not compared");
@@ -225,8 +262,9 @@ Result<void> run(QuantizeFlags& options) {
   fmt::print("{}", quantization_text(result->report, options.output, options.verbose));
   if (comparison && everything) fmt::print("\n{}", comparison_text(*comparison, files, 10));
   if (comparison)
-    fmt::print("\n{}", verdict_text(comparison->verdict,
-                                    {options.model, options.output, options.samples, options.recipe.recipe}));
+    fmt::print("\n{}",
+               verdict_text(comparison->verdict, {options.model, options.output, options.samples,
+                                                  options.recipe.recipe, result->report.gains_by_training}));
   if (!options.report.empty()) fmt::print("\nReport  {}\n", options.report);
   return {};
 }
@@ -253,10 +291,16 @@ std::function<Result<void>()> set_up_quantize(CLI::App& app) {
                "Count NaN and infinity in activations and continue");
   app.add_flag("--reproducible", options->quantize.reproducible,
                "Identical file on every x86-64 CPU, with slower float kernels during calibration");
-  app.add_flag("--evaluate", options->evaluate,
-               "Also measure the error: SQNR of every layer, agreement of the top-1 class");
-  app.add_option("--labels", options->labels,
-                 "The correct classes of the samples; implies --evaluate, with top-1 and top-5");
+  auto* evaluate = app.add_flag("--evaluate", options->evaluate,
+                                "Also measure the error: SQNR of every layer, agreement of the top-1 class");
+  auto* labels =
+      app.add_option("--labels", options->labels,
+                     "The correct classes of the samples; implies --evaluate, with top-1 and top-5");
+  auto* no_verdict =
+      app.add_flag("--no-verdict", options->no_verdict,
+                   "Do not run the result on calibration data to judge it: for scripts that judge it "
+                   "themselves");
+  add_training_options(app, options->training);
   app.add_flag("--auto", options->automatic,
                "Promote the layers that hurt most, to 16-bit activations or float, until the bound holds");
   app.add_option("--min-snr", options->min_snr,
@@ -265,17 +309,19 @@ std::function<Result<void>()> set_up_quantize(CLI::App& app) {
   app.add_option("--recipe-out", options->recipe_output, "With --auto: where to write the recipe");
   add_in_place_flag(app, options->in_place);
   add_executor_options(app, options->executor);
-  app.add_option("--seed", options->seed, "Seed of random choices; no recipe makes any today")
+  app.add_option("--seed", options->seed, "Seed of random choices: of training")
       ->transform(parse_integer(0, UINT64_MAX));
   app.add_flag("--json", options->json, "Print the report as JSON");
   app.add_flag("-v,--verbose", options->verbose, "Show the outcome of every node and its reason");
   add_report_option(app, options->report);
+  no_verdict->excludes(evaluate)->excludes(labels)->excludes(app.get_option("--report"));
   add_load_options(app, options->load);
   return [options] {
     options->quantize.histograms = !options->report.empty();
     options->quantize.prepare = !options->no_prepare;
     options->quantize.threads = options->executor.threads;
     options->quantize.max_memory = options->executor.max_memory;
+    options->training.options.seed = options->seed;
     return run(*options);
   };
 }

@@ -34,6 +34,15 @@ std::string next_command(const Verdict& verdict, const VerdictContext& context) 
   return printable(text + data_words(context.data));
 }
 
+// The same recipe, trained.
+std::string training_command(const Verdict& verdict, const VerdictContext& context) {
+  if (verdict.level <= Level::ok || !context.train || context.data.paths.empty()) return {};
+  const std::string recipe =
+      context.recipe.empty() ? std::string() : fmt::format(" --recipe {}", quoted(context.recipe));
+  return printable(fmt::format("anybit quantize {} -o {}{}{} --train", quoted(context.model),
+                               quoted(context.output), recipe, data_words(context.data)));
+}
+
 }  // namespace
 
 std::string verdict_text(const Verdict& verdict, const VerdictContext& context) {
@@ -50,12 +59,17 @@ std::string verdict_text(const Verdict& verdict, const VerdictContext& context) 
   if (const std::string next = next_command(verdict, context); !next.empty()) {
     text += fmt::format("  next    {}\n", next);
   }
+  // docs/training.md has the figures.
+  if (const std::string train = training_command(verdict, context); !train.empty())
+    text += fmt::format(
+        "  train   {}\n          formats of few bits usually regain most of their loss in training\n", train);
   return text;
 }
 
 Json verdict_json(const Verdict& verdict, const VerdictContext& context) {
   Json json = Json::parse(to_json(verdict));
   if (const std::string next = next_command(verdict, context); !next.empty()) json["next"] = next;
+  if (const std::string train = training_command(verdict, context); !train.empty()) json["train"] = train;
   return json;
 }
 

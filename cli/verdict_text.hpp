@@ -14,6 +14,7 @@ struct VerdictContext {
   std::string model, output;    // the float model, and the quantized file
   const SampleArguments& data;  // calibration data
   std::string recipe = {};      // of the quantized file, as it was given; empty: unknown
+  bool train = false;           // training usually brings back what its formats lose
 };
 
 // "Verdict   broken: …", and the next step if there is one.

@@ -30,7 +30,8 @@ set(ANYBIT_HOT_ALIGNMENT $<$<CONFIG:Release>:-falign-functions=64> $<$<CONFIG:Re
 # Loops over whole weights or tensors.
 set(ANYBIT_HOT_FILES calibrate/second_moment.cpp
   refine/channel_sums.cpp refine/gptq.cpp refine/shift_estimate.cpp refine/sum_preserving_rounding.cpp refine/unit_factor.cpp
-  quantize/quantize_constant.cpp)
+  quantize/quantize_constant.cpp
+  ops/training/conv_gradient_blocked.cpp ops/training/resize_gradient.cpp ops/training/scatter_add.cpp)
 
 # No fused multiply-add unless a kernel uses one explicitly: the same bits on every CPU and compiler.
 add_compile_options(-ffp-contract=off)
@@ -55,7 +56,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
 endif()
 
 # SIMD targets that are not built: vectors of unknown size (they cannot be class members), and AVX-512, which took a quarter
-# of the kernels' build time. Its main benefit, VNNI, is used by src/kernels/gemm/dot4_vnni.cpp without a target.
+# of the kernels' build time. Its main benefit, VNNI, is used by src/kernels/gemm/dot4_vnni.cpp without a target; the files with
+# exponentials turn it on for themselves.
 add_compile_definitions(
   "HWY_DISABLED_TARGETS=(HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128|HWY_AVX3|HWY_AVX3_DL)")
 

@@ -11,6 +11,12 @@ target_link_libraries(anybit PRIVATE ${links} protobuf::libprotobuf-lite)
 # Never unloaded: the handler of SIGBUS (src/base/sigbus_guard.cpp) stays installed for the life of the process.
 target_link_options(anybit PRIVATE -Wl,-z,nodelete -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/anybit.map)
 set_target_properties(anybit PROPERTIES LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/anybit.map)
+set(tables -Wl,-T,${PROJECT_SOURCE_DIR}/cmake/tables.ld)
+check_linker_flag(CXX ${tables} ANYBIT_CAN_PLACE_TABLES)
+if(ANYBIT_CAN_PLACE_TABLES)
+  target_link_options(anybit PRIVATE ${tables})
+  set_property(TARGET anybit APPEND PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/tables.ld)
+endif()
 set_target_properties(anybit PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
                                         EXPORT_NAME anybit)
 

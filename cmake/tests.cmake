@@ -41,7 +41,7 @@ target_link_libraries(codec_library PRIVATE anybit_with_kernels)
 if(NOT ANYBIT_CODECS_ONLY)
   add_library(executor_library SHARED ${PROJECT_SOURCE_DIR}/tests/runtime/executor_library.cpp)
   target_compile_options(executor_library PRIVATE ${ANYBIT_WARNINGS})
-  target_link_libraries(executor_library PRIVATE anybit_with_runtime anybit_with_io)
+  target_link_libraries(executor_library PRIVATE anybit_with_train anybit_with_io)
 endif()
 
 # The image decoders, for tests in Python.

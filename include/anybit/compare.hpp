@@ -28,6 +28,7 @@
 
 #include "anybit/export.hpp"
 #include "anybit/model.hpp"
+#include "anybit/reference_outputs.hpp"
 #include "anybit/result.hpp"
 #include "anybit/samples.hpp"
 #include "anybit/verdict.hpp"
@@ -82,19 +83,6 @@ struct Comparison {
   std::int64_t reference_top1 = 0, reference_top5 = 0, other_top1 = 0, other_top5 = 0;
 };
 
-/// The outputs of a reference model, kept so that several comparisons on the same samples run it once.
-class ReferenceOutputs {
- public:
-  /// `max_bytes`: the reference runs again on the samples whose outputs do not fit.
-  ANYBIT_API explicit ReferenceOutputs(std::int64_t max_bytes = std::int64_t{512} << 20);
-
-  struct Content;
-
- private:
-  friend struct ReferenceOutputsAccess;
-  std::shared_ptr<Content> content_;
-};
-
 /// Options of compare().
 struct CompareOptions {
   int threads = 0;                   ///< 0: one per core
@@ -103,7 +91,8 @@ struct CompareOptions {
   std::vector<std::int64_t> labels;  ///< one per row of scores, in order; empty: none
   bool spare_labels = false;         ///< allow more labels than rows, as when samples are limited
   std::function<void(std::int64_t done)> progress = {};  ///< called with the number of finished samples
-  /// Without `layers`: shared by comparisons of the same reference on the same samples.
+  /// Without `layers`: shared by comparisons of the same reference on the same samples, and by the
+  /// quantize() that calibrated on them.
   std::optional<ReferenceOutputs> shared = {};
 };
 

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,9 @@
 #include "anybit/formats.hpp"
 #include "anybit/histogram.hpp"
 #include "anybit/model.hpp"
+#include "anybit/reference_outputs.hpp"
 #include "anybit/result.hpp"
+#include "anybit/training.hpp"
 
 namespace anybit {
 
@@ -120,9 +123,13 @@ struct QuantizeOptions {
   /// float, and a remark says so.
   bool strict = false;
   bool reproducible = false;  ///< bit-identical results on every x86-64 CPU; slower calibration
+  /// Takes the outputs of the float model, prepared as calibration runs it, for a later compare().
+  std::optional<ReferenceOutputs> outputs = {};
   /// Statistics of this model from an earlier calibration, in place of samples; not owned.
   const Ranges* ranges = nullptr;
   std::function<void(std::int64_t done)> progress = {};  ///< called with the number of finished samples
+  /// Train the model behind its quantizers (docs/training.md); the samples are the training data.
+  std::optional<TrainingOptions> training = {};
 };
 
 /// The report of quantize(): the outcome for every node, value and weight.
@@ -183,6 +190,10 @@ struct QuantizationReport {
     std::int64_t layers = 0;  ///< number of layers that it changed
     std::string parameters;   ///< parameters that are not defaults: "samples=16"
   };
+  std::optional<TrainingReport> training = {};
+  /// Weights or activations have at most 4 bits and were not trained: QuantizeOptions::training usually
+  /// brings back most of the accuracy that this costs.
+  bool gains_by_training = false;
   std::vector<Refinement> refinements;                           ///< those of single weights are in `weights`
   std::int64_t weight_bytes_before = 0, weight_bytes_after = 0;  ///< size of all constants
   std::int64_t opset_before = 0, opset_after = 0;

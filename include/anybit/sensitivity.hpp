@@ -36,8 +36,8 @@ namespace anybit {
 
 /// The effect of quantization on the part of the outputs that suffers most.
 struct Effect {
-  /// Noise relative to signal, in units of what a verdict of "ok" permits for this kind of values: 1 is the
-  /// limit, 0 is no effect.
+  /// Noise relative to signal, or the divergence of classes, in units of what a verdict of "ok" permits for
+  /// this kind of values: 1 is the limit, 0 is no effect.
   double harm = 0;
   Level level = Level::unknown;
   double sqnr = 200;   ///< of the part, in dB

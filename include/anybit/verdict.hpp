@@ -45,6 +45,9 @@ struct OutputPart {
   /// "classes": rows, and rows where both models choose the same class. If most rows have one class (blank,
   /// background), rows where both choose it do not count.
   std::int64_t rows = 0, agreed = 0;
+  /// "classes": the Jensen-Shannon divergence of the probabilities in nats, its mean over these rows: 0 if
+  /// they are the same. The measure of sensitivity(), since it grows with every change.
+  double divergence = 0;
   /// "probabilities": a decision threshold, and the values above it in the reference, in the other model, and
   /// in both.
   double threshold = 0;

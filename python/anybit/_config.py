@@ -58,12 +58,13 @@ def get_symmetric_quantization_config(is_per_channel: bool = True, is_qat: bool 
                                       weight_qmax: int = 127) -> QuantizationConfig:
     """Symmetric 8-bit weights and asymmetric 8-bit activations: the main config of Arm's quantizers.
 
+    ``is_qat`` changes nothing: whether the model is trained is said when it is quantized.
+
     >>> anybit.get_symmetric_quantization_config().weight
     'int8 sym channel'
     >>> anybit.get_symmetric_quantization_config(is_per_channel=False, is_dynamic=True).scheme()
     {'weight': 'int8 sym tensor', 'data_in': 'int8 asym dynamic', 'data_out': 'int8 asym dynamic'}
     """
-    _check_qat(is_qat)
     name, narrow = _integer_format(act_qmin, act_qmax, "activations")
     data = f"{name} {'sym' if narrow else 'asym'}" + (" dynamic" if is_dynamic else "")
     return QuantizationConfig(data, data, _weight(is_per_channel, weight_qmin, weight_qmax))
@@ -77,16 +78,8 @@ def get_symmetric_a16w8_quantization_config(is_per_channel: bool = True, is_qat:
     >>> anybit.get_symmetric_a16w8_quantization_config().input_activation
     'int16 sym'
     """
-    _check_qat(is_qat)
     data = "int16 sym" + (" dynamic" if is_dynamic else "")
     return QuantizationConfig(data, data, _weight(is_per_channel, weight_qmin, weight_qmax))
-
-
-def _check_qat(is_qat: bool) -> None:
-    if is_qat:
-        from .errors import Unsupported
-
-        raise Unsupported("quantization-aware training is not supported yet", "", "quantize after training: qat=False")
 
 
 def scheme_of(config: Config) -> Any:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import Annotated, Any, Iterable, Iterator, Mapping, NamedTuple, Optional, Union
+from typing import Annotated, Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Optional, Union
 
 from . import _anybit
 from ._calibrate import Ranges
 from ._checks import Memory, Threads, checked
-from ._config import Config, _check_qat, scheme_of
+from ._config import Config, scheme_of
 from ._metric import Metric, judged
 from ._model import Model, Source, is_module, load
 from ._report import Report
@@ -89,7 +89,8 @@ def quantize(model: Source, recipe: Optional[Recipe] = None, calibration: Sample
              mean: Iterable[float] = (), std: Iterable[float] = (), size: Iterable[int] = (), layout: str = "",
              resize: str = "", channels: str = "", scale: float = 0,
              prepare: bool = True, requantize: bool = False, allow_nan: bool = False, reproducible: bool = False,
-             strict: bool = False, histograms: bool = False, labels: Optional[Iterable[int]] = None, metric: Optional[Metric] = None,
+             strict: bool = False, histograms: bool = False, qat: Union[bool, Mapping[str, Any]] = False,
+             on_step: Optional[Callable[[dict[str, Any]], Any]] = None, labels: Optional[Iterable[int]] = None, metric: Optional[Metric] = None,
              example_inputs: Any = None, threads: Threads = 0, max_memory: Memory = 0, progress: Progress = None) -> Model:
     """Quantizes a model.
 
@@ -113,7 +114,11 @@ def quantize(model: Source, recipe: Optional[Recipe] = None, calibration: Sample
     reproducible : whether the result is identical on every x86-64 CPU, with slower float kernels during calibration.
     strict : whether an operator that the recipe names and the target does not run is an error, not a remark.
     histograms : whether the report has the histograms of activations and weights.
-    labels : correct classes of the calibration samples: the report has a ``verdict`` by the accuracy, as ``anybit.compare``.
+    qat : quantization-aware training: whether to train the weights behind their quantizers on the calibration data, or a
+        dict of options: steps, minutes, loss, rate, batch, seed, … (docs/training.md), checkpoint and resume.
+    on_step : called with a dict after each step of training: step, steps, loss, agreement, rate, seconds_left. Training
+        ends with an error if it returns False.
+    labels : correct classes of the calibration samples: training uses them, too; the report has a ``verdict`` by the accuracy, as ``anybit.compare``.
     metric : a function from a model to a number, where more is better: the report has a ``verdict`` by it.
     example_inputs : what a torch module is exported with: a tensor, a tuple of them, or a dict by argument; None for the
         first calibration sample, if it has inputs only.
@@ -159,7 +164,8 @@ def quantize(model: Source, recipe: Optional[Recipe] = None, calibration: Sample
     source, total = opened()
     with shown(progress, "calibrating", total) as bar:
         after, report = _anybit.quantize(native, made, source, None if known is None else known._native, bar,
-                                         target, emit, domain, threads, max_memory, prepare, requantize, allow_nan, reproducible, histograms, strict)
+                                         target, emit, domain, threads, max_memory, prepare, requantize, allow_nan, reproducible, histograms, strict,
+                                         _training(qat, labels), on_step)
     verdict = None
     if labels is not None:
         with shown(progress, "comparing", total) as bar:
@@ -167,6 +173,17 @@ def quantize(model: Source, recipe: Optional[Recipe] = None, calibration: Sample
     if metric is not None:
         verdict = judged(verdict, metric, Model(native), Model(after))
     return Model(after, Report(report, native, after, verdict))
+
+
+def _training(qat: Union[bool, Mapping[str, Any]], labels: Optional[Iterable[int]]) -> Optional[dict[str, Any]]:
+    if qat is False:
+        return None
+    options: dict[str, Any] = {} if qat is True else {str(name): _plain(value) for name, value in qat.items()}
+    if labels is not None and options.get("loss", "auto") in ("auto", "ce"):
+        options.setdefault("labels", [int(one) for one in labels])
+    if "checkpoint" in options:
+        options["checkpoint"] = os.fspath(options["checkpoint"])
+    return options
 
 
 def _check_labels(labels: Iterable[int], calibration: Samples) -> None:
@@ -299,19 +316,18 @@ class Quantizer:
         return load(model).prepare()
 
     @checked
-    def quantize(self, model: Source, calibration: Samples = None, qat: bool = False, **options: Any) -> Model:
-        """Quantizes the model according to the rules. Options are those of ``anybit.quantize``.
+    def quantize(self, model: Source, calibration: Samples = None, qat: Union[bool, Mapping[str, Any]] = False, **options: Any) -> Model:
+        """Quantizes the model according to the rules, with training if ``qat``. Options are those of ``anybit.quantize``.
 
         >>> anybit.Quantizer("ethos-u55-128").quantize(digits, calibration=images[:20], samples=10).report.samples
         10
         """
         return self._quantize_for(self.target, model, calibration, qat, options)
 
-    def _quantize_for(self, target: str, model: Source, calibration: Samples, qat: bool, options: Mapping[str, Any]) -> Model:
-        _check_qat(qat)
+    def _quantize_for(self, target: str, model: Source, calibration: Samples, qat: Union[bool, Mapping[str, Any]], options: Mapping[str, Any]) -> Model:
         if "target" in options:
             raise InvalidArgument("the quantizer has its target already", "", f"Quantizer({options['target']!r})")
-        return quantize(model, self.recipe, calibration, target=target, **options)
+        return quantize(model, self.recipe, calibration, target=target, qat=qat, **options)
 
     @checked
     def quantize_with_submodules(self, model: Source, calibration_samples: Samples, is_qat: bool = False) -> Model:

@@ -57,6 +57,8 @@ void add_comparison(nb::module_& module) {
       .def_ro("cosine", &OutputPart::cosine)
       .def_ro("rows", &OutputPart::rows, "Rows of classes.")
       .def_ro("agreed", &OutputPart::agreed, "Rows where both models choose the same class.")
+      .def_ro("divergence", &OutputPart::divergence,
+              "Of the probabilities of classes: Jensen-Shannon, nats per row.")
       .def_ro("threshold", &OutputPart::threshold, "Of decisions on probabilities.")
       .def_ro("before", &OutputPart::before, "Values above it in the reference.")
       .def_ro("after", &OutputPart::after, "Values above it in the other model.")

@@ -12,10 +12,87 @@
 namespace anybit::python {
 namespace {
 
+// Options by name, and labels, checkpoint, resume.
+TrainingOptions training_of(const nb::dict& given) {
+  ParameterValues values;
+  TrainingOptions others;
+  for (const auto& [key, value] : given) {
+    const auto name = nb::cast<std::string>(key);
+    if (name == "labels") {
+      others.labels = nb::cast<std::vector<std::int64_t>>(value);
+    } else if (name == "checkpoint") {
+      others.checkpoint = nb::cast<std::string>(value);
+    } else if (name == "resume") {
+      others.resume = nb::cast<bool>(value);
+    } else if (nb::isinstance<nb::bool_>(value)) {
+      values[name] = nb::cast<bool>(value);
+    } else if (nb::isinstance<nb::int_>(value)) {
+      values[name] = nb::cast<std::int64_t>(value);
+    } else if (nb::isinstance<nb::float_>(value)) {
+      values[name] = nb::cast<double>(value);
+    } else {
+      values[name] = nb::cast<std::string>(nb::str(value));
+    }
+  }
+  TrainingOptions options = take(training_options(values));
+  options.labels = std::move(others.labels);
+  options.checkpoint = std::move(others.checkpoint);
+  options.resume = others.resume;
+  return options;
+}
+
+nb::dict fields_of(const TrainingStep& step) {
+  nb::dict fields;
+  fields["step"] = step.step;
+  fields["steps"] = step.steps;
+  fields["loss"] = step.loss;
+  fields["agreement"] = step.agreement < 0 ? nb::none() : nb::cast(step.agreement);
+  fields["rate"] = step.rate;
+  fields["seconds_left"] = step.seconds_left;
+  return fields;
+}
+
+// A step is shown by the calling thread; the caller's function may end training with False.
+std::function<bool(const TrainingStep&)> step_shower(Work& work, const nb::object& on_step) {
+  if (on_step.is_none()) return [stop = work.stop()](const TrainingStep&) { return !stop(); };
+  return [&work, &on_step](const TrainingStep& step) {
+    const auto answer = work.ask([&] {
+      const nb::object said = on_step(fields_of(step));
+      return said.is(nb::borrow(Py_False)) ? 0.0 : 1.0;
+    });
+    return answer.ok() && *answer != 0;
+  };
+}
+
+nb::object shown_training(const QuantizationReport& report) {
+  if (!report.training) return nb::none();
+  const TrainingReport& from = *report.training;
+  nb::dict fields;
+  fields["trained"] = from.trained;
+  fields["loss"] = from.loss;
+  fields["steps"] = from.steps;
+  fields["batch"] = from.batch;
+  fields["samples"] = from.samples;
+  fields["parameters"] = from.parameters;
+  fields["seconds"] = from.seconds;
+  fields["loss_before"] = from.loss_before;
+  fields["loss_after"] = from.loss_after;
+  fields["agreement_before"] = from.agreement_before < 0 ? nb::none() : nb::cast(from.agreement_before);
+  fields["agreement_after"] = from.agreement_after < 0 ? nb::none() : nb::cast(from.agreement_after);
+  fields["restarts"] = from.restarts;
+  fields["averaged"] = from.averaged;
+  nb::list curve;
+  for (const TrainingReport::Point& one : from.curve)
+    curve.append(nb::make_tuple(one.step, one.loss, one.agreement));
+  fields["curve"] = curve;
+  return fields;
+}
+
 nb::tuple quantized(const Model& model, const Recipe& recipe, const Source& source, const Ranges* ranges,
                     nb::object progress, const std::string& target, const std::string& emit,
                     const std::string& domain, int threads, std::int64_t max_memory, bool prepare,
-                    bool requantize, bool allow_nan, bool reproducible, bool histograms, bool strict) {
+                    bool requantize, bool allow_nan, bool reproducible, bool histograms, bool strict,
+                    const nb::object& training, const nb::object& on_step) {
   Work work(source, std::move(progress));
   auto samples = work.samples(take(inputs_of(model)));
   QuantizeOptions options;
@@ -32,6 +109,10 @@ nb::tuple quantized(const Model& model, const Recipe& recipe, const Source& sour
   options.strict = strict;
   options.ranges = ranges;
   options.progress = work.progress();
+  if (!training.is_none()) {
+    options.training = training_of(nb::cast<nb::dict>(training));
+    options.training->on_step = step_shower(work, on_step);
+  }
   auto done =
       work.run<Quantization>([&] { return quantize(model, recipe, samples ? &*samples : nullptr, options); });
   return nb::make_tuple(std::move(done.model), std::move(done.report));
@@ -122,6 +203,7 @@ void add_report(nb::module_& module) {
                      }
                      return layers;
                    })
+      .def_prop_ro("training", shown_training)
       .def_prop_ro("bias_corrected_layers", bias_corrected_layers)
       .def_prop_ro("means_kept", bias_corrected_layers, "Alias of bias_corrected_layers.")
       .def_ro("prepare_seconds", &Report::prepare_seconds)
@@ -151,7 +233,7 @@ void add_quantization(nb::module_& module) {
              nb::arg("ranges").none(), nb::arg("progress").none(), nb::arg("target"), nb::arg("emit"),
              nb::arg("domain"), nb::arg("threads"), nb::arg("max_memory"), nb::arg("prepare"),
              nb::arg("requantize"), nb::arg("allow_nan"), nb::arg("reproducible"), nb::arg("histograms"),
-             nb::arg("strict"));
+             nb::arg("strict"), nb::arg("training").none(), nb::arg("on_step").none());
 }
 
 }  // namespace anybit::python

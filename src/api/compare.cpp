@@ -4,8 +4,8 @@
 #include <iterator>
 #include <optional>
 #include <set>
-#include <unordered_set>
 
+#include "api/common_layers.hpp"
 #include "api/executor_options.hpp"
 #include "api/model_access.hpp"
 #include "api/reference_outputs.hpp"
@@ -19,12 +19,8 @@
 #include "evaluate/difference.hpp"
 #include "evaluate/output_parts.hpp"
 #include "evaluate/row_scores.hpp"
-#include "graph/index.hpp"
-#include "graph/node.hpp"
-#include "graph/quantization.hpp"
 #include "ops/create/random_stream.hpp"
 #include "ops/layout.hpp"
-#include "ops/table.hpp"
 #include "runtime/executor.hpp"
 
 namespace anybit {
@@ -42,92 +38,6 @@ double sqnr_of(const DifferenceSums& sums) {
   Difference difference;
   sums.fill(difference);
   return difference.sqnr;
-}
-
-struct Layer {
-  std::string name, op, other;  // other: the name in the other model
-  std::string node = {};
-  bool quantized = false;  // Difference::quantized
-};
-
-// Constant nodes are no layers, like initializers: weights are compared separately, and bias correction
-// changes biases on purpose.
-void gather_outputs(const graph::Graph& graph, std::vector<Layer>& layers) {
-  for (const graph::Node& node : graph.nodes) {
-    if (node.op_type.str() == "Constant") continue;
-    for (const std::string& output : node.outputs) {
-      if (!output.empty()) layers.push_back({output, node.op_type.str(), {}, node.name.str()});
-    }
-    graph::each_graph(node, [&](const graph::Graph& inner) { gather_outputs(inner, layers); });
-  }
-}
-
-// The nodes of the other model that make values.
-class Makers {
- public:
-  explicit Makers(const graph::Graph& graph) : graph_(graph), index_(graph) {}
-
-  // null if there is none
-  const graph::Node* of(const std::string& value) const {
-    const graph::Node* node = maker(value);
-    // A value that kept its name is dequantized: its maker is before the pair.
-    for (int i = 0; node && i < 2 && (graph::dequantizes(*node) || graph::quantizes(*node)); ++i)
-      node = maker(graph::input(*node, 0));
-    return node;
-  }
-
-  // Whether the node computes on quantized values or weights.
-  bool quantized(const graph::Node* node) const {
-    if (!node) return false;
-    const ops::Descriptor* row = ops::find(node->domain.str(), node->op_type.str());
-    if (!row || row->traits.role_in(*node) == ops::Traits::Role::move) return false;
-    return !row->quantized.empty() || std::ranges::any_of(node->inputs, [&](const std::string& input) {
-      const graph::Node* one = maker(input);
-      // Weights in blocks are reshaped after they are decoded.
-      if (one && one->op_type.str() == "Reshape") one = maker(graph::input(*one, 0));
-      return one && (graph::dequantizes(*one) || one->domain.str() == graph::kAnybit ||
-                     one->op_type.str() == "Cast");
-    });
-  }
-
- private:
-  const graph::Node* maker(const std::string& value) const {
-    const int producer = index_.producer(value);
-    return producer < 0 ? nullptr : &graph_.nodes[static_cast<std::size_t>(producer)];
-  }
-  const graph::Graph& graph_;
-  graph::Index index_;
-};
-
-// Values that both models have, in the reference's order.
-std::vector<Layer> common_layers(const graph::Model& reference, const graph::Model& other) {
-  std::vector<Layer> ours, theirs, common;
-  gather_outputs(*reference.graph, ours);
-  gather_outputs(*other.graph, theirs);
-  const Makers makers(*other.graph);
-  std::unordered_set<std::string> own, names, taken;
-  for (const Layer& one : ours) own.insert(one.name);
-  for (const Layer& one : theirs) names.insert(one.name);
-  for (Layer& one : ours) {
-    if (!taken.insert(one.name).second) continue;  // sibling graphs may use the same names
-    const std::string dequantized = one.name + "_DequantizeLinear_Output";
-    if (names.count(dequantized) && !own.count(dequantized)) {  // else the reference is quantized, too
-      one.other = dequantized;
-    } else if (names.count(one.name)) {
-      one.other = one.name;
-    } else {
-      continue;
-    }
-    const graph::Node* maker = makers.of(one.name);
-    one.quantized = makers.quantized(maker);
-    if (maker && !maker->name.str().empty() &&
-        maker->name.str() != one.node) {  // a node of the prepared model
-      one.node = maker->name.str();
-      one.op = maker->op_type.str();
-    }
-    common.push_back(std::move(one));
-  }
-  return common;
 }
 
 // The elements in plain layout as float32; empty if the type is not a float.
@@ -273,24 +183,32 @@ class Run {
   Result<void> prepare() {
     if (options_.layers) layers_ = common_layers(*reference_, *other_);
     runtime::ExecutorOptions ours = ours_, theirs = theirs_;
-    for (const Layer& one : layers_) {
+    for (const CommonLayer& one : layers_) {
       ours.watch.push_back(one.name);
       theirs.watch.push_back(one.other);
     }
-    first_ = TRY(runtime::Executor::make(reference_, ours));
+    for_first_ = std::move(ours);
+    if (!options_.shared) TRY(make_first());
     second_ = TRY(runtime::Executor::make(other_, theirs));
-    keeper_.memory = &first_->memory();
     keeper_.kept.resize(layers_.size());
     sums_.resize(layers_.size());
     comparer_.memory = &second_->memory();
     comparer_.keeper = &keeper_;
     comparer_.sums = &sums_;
-    if (first_->outputs().size() != second_->outputs().size())
-      return invalid_argument(fmt::format("the models have {} and {} outputs", first_->outputs().size(),
-                                          second_->outputs().size()));
-    outputs_.resize(first_->outputs().size());
-    parts_.resize(first_->outputs().size());
-    reasons_.resize(first_->outputs().size());
+    const std::size_t outputs = reference_->graph->outputs.size();
+    if (outputs != second_->outputs().size())
+      return invalid_argument(
+          fmt::format("the models have {} and {} outputs", outputs, second_->outputs().size()));
+    outputs_.resize(outputs);
+    parts_.resize(outputs);
+    reasons_.resize(outputs);
+    return {};
+  }
+
+  // Not needed if all its outputs are known.
+  Result<void> make_first() {
+    first_ = TRY(runtime::Executor::make(reference_, for_first_));
+    keeper_.memory = &first_->memory();
     return {};
   }
 
@@ -329,11 +247,14 @@ class Run {
   }
 
   Result<std::vector<Datum>> reference_outputs(const std::map<std::string, Datum>& inputs) {
-    if (!options_.shared || !layers_.empty()) return run(*first_, inputs, keeper_);
-    ReferenceOutputs::Content& shared = ReferenceOutputsAccess::of(*options_.shared);
-    if (const auto* kept = shared.find(result_.samples)) return *kept;
+    const bool shares = options_.shared && layers_.empty();
+    if (shares) {
+      std::vector<Datum> kept = ReferenceOutputsAccess::of(*options_.shared).find(result_.samples);
+      if (!kept.empty()) return kept;
+    }
+    if (!first_) TRY(make_first());
     std::vector<Datum> outputs = TRY(run(*first_, inputs, keeper_));
-    TRY(shared.keep(result_.samples, outputs));
+    if (shares) TRY(ReferenceOutputsAccess::of(*options_.shared).keep(result_.samples, outputs));
     return outputs;
   }
 
@@ -347,7 +268,7 @@ class Run {
 
   // Lengths that depend on the data may differ: then the outputs are not compared.
   Result<void> add_output(std::size_t i, const Datum& reference, const Datum& other) {
-    const std::vector<float> a = TRY(floats(reference, first_->memory())),
+    const std::vector<float> a = TRY(floats(reference, second_->memory())),
                              b = TRY(floats(other, second_->memory()));
     if (a.size() == b.size()) {
       DifferenceSums sample;
@@ -367,7 +288,7 @@ class Run {
   void fill() {
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
       outputs_[i].fill(result_.outputs.emplace_back());
-      const std::string& name = result_.outputs.back().name = first_->outputs()[i].name;
+      const std::string& name = result_.outputs.back().name = name_of_output(i);
       std::ranges::move(parts_[i].parts(name), std::back_inserter(found_));
     }
     result_.worst_samples = worst_.take();
@@ -388,6 +309,8 @@ class Run {
     remark();
   }
 
+  std::string name_of_output(std::size_t i) const { return reference_->graph->outputs[i].name.str(); }
+
   // Without labels, agreement of the first output counts only if it has rows of class scores along its last
   // axis.
   void forget_rows() {
@@ -405,10 +328,9 @@ class Run {
                       result_.samples, failure_));
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
       if (reasons_[i].empty()) continue;
-      result_.remarks.push_back(
-          fmt::format("output '{}': {} of {} samples are not compared: the models give different shapes, {}",
-                      shown(first_->outputs()[i].name), result_.outputs[i].skipped - failed_, result_.samples,
-                      reasons_[i]));
+      result_.remarks.push_back(fmt::format(
+          "output '{}': {} of {} samples are not compared: the models give different shapes, {}",
+          shown(name_of_output(i)), result_.outputs[i].skipped - failed_, result_.samples, reasons_[i]));
     }
     const auto skipped =
         std::ranges::count_if(sums_, [](const DifferenceSums& one) { return one.skipped() > 0; });
@@ -426,7 +348,8 @@ class Run {
   Comparison result_;
   States states_;
   Scores scores_;
-  std::vector<Layer> layers_;
+  std::vector<CommonLayer> layers_;
+  runtime::ExecutorOptions for_first_;
   std::unique_ptr<runtime::Executor> first_, second_;
   Keeper keeper_;
   Comparer comparer_;

@@ -64,7 +64,7 @@ Result<std::vector<Value>> Executor::run(const std::map<std::string, Value>& inp
     // Room on the stack for the usual number of inputs and outputs: only the results use the heap.
     std::array<std::byte, 8 * sizeof(ops::Datum)> room;
     std::pmr::monotonic_buffer_resource memory(room.data(), room.size());
-    std::pmr::vector<ops::Datum> data(content_->inputs.size(), &memory);
+    std::pmr::vector<ops::Datum> data(content_->executor->input_count(), &memory);
     std::pmr::vector<ops::Datum> results(content_->outputs.size(), &memory);
     for (const auto& [name, value] : inputs) {
       auto datum = to_datum(value);

@@ -11,6 +11,7 @@
 #include "api/model_access.hpp"
 #include "api/quantize_settings.hpp"
 #include "api/ranges.hpp"
+#include "api/reference_outputs.hpp"
 #include "api/sample_stream.hpp"
 #include "base/cpu.hpp"
 #include "base/error.hpp"
@@ -22,6 +23,7 @@
 #include "quantize/match.hpp"
 #include "quantize/quantize.hpp"
 #include "refine/table.hpp"
+#include "train/options.hpp"
 
 namespace anybit {
 
@@ -104,6 +106,9 @@ Result<quantizing::Settings> settings_of(const Model& model, const quantizing::R
   settings.target.strict = options.strict;
   settings.gather.allow_nan = options.allow_nan;
   settings.gather.progress = options.progress;
+  if (options.training || recipe.train)
+    settings.training = TRY(train::merged(recipe.train.value_or(formats::Values()),
+                                          options.training.value_or(TrainingOptions())));
   if (options.ranges) {
     TRY(options.ranges->check_belongs(model));
     settings.known = &RangesAccess::inner(*options.ranges).tensors;
@@ -175,6 +180,22 @@ std::vector<RefinementInfo> refinement_list() {
   return list;
 }
 
+std::vector<FormatParameter> training_option_list() {
+  std::vector<FormatParameter> list;
+  for (const formats::Parameter& one : train::option_list())
+    list.push_back({std::string(one.name),
+                    one.preset,
+                    std::string(one.doc),
+                    one.low,
+                    one.high,
+                    {one.choices.begin(), one.choices.end()}});
+  return list;
+}
+
+Result<TrainingOptions> training_options(const ParameterValues& values) noexcept {
+  return guarded([&] { return train::options_of(values); });
+}
+
 std::vector<TargetInfo> target_list() {
   std::vector<TargetInfo> list;
   for (const quantizing::Target& one : quantizing::targets())
@@ -204,6 +225,10 @@ Result<Quantization> quantize(const Model& model, const Recipe& recipe, Samples*
       next = [&]() -> Result<std::optional<NamedData>> {
         return first ? std::exchange(first, std::nullopt) : stream->next();
       };
+      if (options.outputs)
+        settings.gather.outputs = [&](std::int64_t number, const std::vector<ops::Datum>& outputs) {
+          return ReferenceOutputsAccess::of(*options.outputs).keep(number, outputs);
+        };
       settings.gather.sample_name = [&](std::int64_t number) { return stream->name(number); };
     }
     const Model constant = all_weights ? with_constant_defaults(model, names_of(first)) : model;

@@ -219,7 +219,31 @@ void add_ports(const graph::Graph& graph, Json& json) {
   for (const graph::ValueInfo& one : graph.outputs) json["outputs"].push_back(one.name.str());
 }
 
+// Unknown agreement is null.
+Json share_or_null(double share) { return share < 0 ? Json() : Json(share); }
+
+Json json_of(const TrainingReport& report) {
+  Json curve = Json::array();
+  for (const TrainingReport::Point& one : report.curve)
+    curve.push_back({{"step", one.step}, {"loss", one.loss}, {"agreement", share_or_null(one.agreement)}});
+  return {{"trained", report.trained},
+          {"loss", report.loss},
+          {"steps", report.steps},
+          {"batch", report.batch},
+          {"samples", report.samples},
+          {"parameters", report.parameters},
+          {"seconds", report.seconds},
+          {"restarts", report.restarts},
+          {"averaged", report.averaged},
+          {"loss_before", report.loss_before},
+          {"loss_after", report.loss_after},
+          {"agreement_before", share_or_null(report.agreement_before)},
+          {"agreement_after", share_or_null(report.agreement_after)},
+          {"curve", std::move(curve)}};
+}
+
 void add_quantization(const QuantizationReport& report, Json& json) {
+  if (report.training) json["training"] = json_of(*report.training);
   json["recipe"] = report.recipe;
   json["samples"] = report.samples;
   json["seconds"] = {{"prepare", report.prepare_seconds},

@@ -16,7 +16,8 @@ VerdictJson json_of_part(const PartVerdict& one) {
   add_json_aliases(json);
   if (part.axis >= 0) json["axis"] = part.axis;
   if (part.last >= part.first) json["channels"] = {part.first, part.last};
-  if (part.kind == "classes") json["agreement"] = {{"rows", part.rows}, {"agreed", part.agreed}};
+  if (part.kind == "classes")
+    json["agreement"] = {{"rows", part.rows}, {"agreed", part.agreed}, {"divergence", part.divergence}};
   if (part.kind == "probabilities")
     json["decisions"] = {
         {"threshold", part.threshold}, {"before", part.before}, {"after", part.after}, {"both", part.both}};

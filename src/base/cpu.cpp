@@ -32,7 +32,10 @@ CpuFeatures found() noexcept {
   // These also check that the operating system saves the wide registers.
   all.avx2 = f16c && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
              __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
-  all.avx512f = __builtin_cpu_supports("avx512f");
+  // With the parts that all such CPUs but Xeon Phi have.
+  all.avx512f = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
+                __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                __builtin_cpu_supports("avx512vl");
   all.avx512bw = __builtin_cpu_supports("avx512bw");
   all.avx512bitalg = __builtin_cpu_supports("avx512bitalg");
   all.avx512vnni = __builtin_cpu_supports("avx512vnni");

@@ -185,7 +185,7 @@ void Gathering::work(const runtime::Executor& executor) {
     auto ended = guarded([&]() -> Result<void> {
       const ops::RepeatableDraws draws(static_cast<std::uint64_t>(sample->number));
       auto outputs = TRY(executor.run(sample->inputs, options_.profile, &looker));
-      if (options_.outputs) options_.outputs(std::move(outputs));
+      if (options_.outputs) TRY(options_.outputs(sample->number, std::move(outputs)));
       done(sample->number, std::move(looker.glances));
       return {};
     });

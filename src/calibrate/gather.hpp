@@ -38,7 +38,7 @@ struct GatherOptions {
   // Called with the number of finished samples; by one thread at a time.
   std::function<void(std::int64_t done)> progress = {};
   // Called with the model outputs of each sample, by the thread that ran it.
-  std::function<void(std::vector<ops::Datum> outputs)> outputs = {};
+  std::function<Result<void>(std::int64_t number, std::vector<ops::Datum> outputs)> outputs = {};
   runtime::Profile* profile = nullptr;  // of the nodes; for a single sample on one thread
 };
 

@@ -48,7 +48,10 @@ Result<std::vector<ops::Datum>> look(const runtime::Executor& executor, const st
     if (std::exchange(given, true)) return std::optional<std::map<std::string, ops::Datum>>();
     return std::optional(inputs);
   };
-  const auto take = [&](std::vector<ops::Datum> made) { outputs = std::move(made); };
+  const auto take = [&](std::int64_t, std::vector<ops::Datum> made) {
+    outputs = std::move(made);
+    return Result<void>();
+  };
   auto statistics = TRY(calibrate::gather(executor, watched, once,
                                           {.name_samples = false, .outputs = take, .profile = profile}));
   for (std::size_t i = 0; i < watched.size(); ++i) tensors[watched[i].name] = std::move(statistics[i]);

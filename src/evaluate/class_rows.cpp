@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "evaluate/row_scores.hpp"
 
@@ -19,7 +20,41 @@ double log_sum_exp(std::span<const float> row, float largest) {
   return largest + std::log(sum);
 }
 
+// False if a value is not finite, or if all of them are zero.
+bool to_chances(std::span<const float> row, bool probabilities, std::vector<double>& chances) {
+  chances.resize(row.size());
+  const double largest = *std::ranges::max_element(row);
+  double sum = 0;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (!std::isfinite(row[i])) return false;
+    const auto value = static_cast<double>(row[i]);
+    chances[i] = probabilities ? std::max(value, 0.0) : std::exp(value - largest);
+    sum += chances[i];
+  }
+  for (double& one : chances) one /= sum;
+  return sum > 0;
+}
+
+// p log(p / m), which is 0 for p = 0.
+double relative(double p, double middle) { return p > 0 ? p * std::log(p / middle) : 0; }
+
 }  // namespace
+
+double ClassRows::divergence_of(std::span<const float> reference, std::span<const float> other,
+                                bool probabilities) {
+  if (!to_chances(reference, probabilities, chances_) || !to_chances(other, probabilities, other_chances_))
+    return std::numbers::ln2;  // as far apart as two distributions can be
+  double sum = 0;
+  for (std::size_t i = 0; i < chances_.size(); ++i) {
+    const double p = chances_[i], q = other_chances_[i], middle = (p + q) / 2;
+    sum += relative(p, middle) + relative(q, middle);
+  }
+  return std::max(0.0, sum / 2);
+}
+
+double ClassRows::divergence() const {
+  return divergence_ / static_cast<double>(std::max<std::int64_t>(1, telling_rows()));
+}
 
 void ClassRows::add(std::span<const std::int64_t> dims, std::span<const float> reference,
                     std::span<const float> other) {
@@ -60,15 +95,20 @@ void ClassRows::add_row(std::span<const float> reference, std::span<const float>
   if (!std::isfinite(low) || !std::isfinite(high)) return;
   largest_ = std::max({largest_, std::abs(static_cast<double>(low)), std::abs(static_cast<double>(high))});
   signed_ += low < 0 && high > 0 ? 1 : 0;
+  bool probabilities = false;
   if (low >= 0 && high <= 1 + kNormalized) {
     double sum = 0;
     for (const float value : reference) sum += value;
-    normalized_ += std::abs(sum - 1) < kNormalized ? 1 : 0;
-    if (!logits_) return;
+    probabilities = std::abs(sum - 1) < kNormalized;
+    normalized_ += probabilities ? 1 : 0;
   }
+  if (probabilities || logits_) divergence_ += divergence_of(reference, other, probabilities);
+  if (low >= 0 && !logits_) return;
   const double total = log_sum_exp(reference, high);
-  normalized_ += high <= 0 && std::abs(total) < kNormalized ? 1 : 0;
+  const bool logarithms = high <= 0 && std::abs(total) < kNormalized;
+  normalized_ += logarithms ? 1 : 0;
   peaks_ += std::exp(high - total);
+  if (logarithms && !logits_) divergence_ += divergence_of(reference, other, false);
 }
 
 std::int64_t ClassRows::same_as_dominant() const {

@@ -20,6 +20,7 @@ struct Bounds {
 
 constexpr Bounds kValueSqnr = {15, 8};      // dB; 15 dB is a cosine of 0.985
 constexpr Bounds kScoreSqnr = {10, 4};      // dB, of probabilities: decisions matter more
+constexpr double kClassDivergence = 0.003;  // nats per row, where about one class in thirty changes
 constexpr Bounds kAgreement = {0.97, 0.8};  // share of rows with the same class
 constexpr Bounds kKept = {0.9, 0.6};        // decisions that both models make, F1
 constexpr double kPointsOk = 1, kPointsDegraded = 5;
@@ -73,6 +74,7 @@ Level level_of(const OutputPart& part) {
 double harm_of(const OutputPart& part) {
   if (part.count == 0 || part.kind == "state") return 0;
   if (!std::isfinite(part.sqnr)) return kMostHarm;
+  if (part.kind == "classes" && part.rows > 0) return std::min(part.divergence / kClassDivergence, kMostHarm);
   const bool scores = part.kind == "classes" || (part.kind == "probabilities" && decides(part));
   const double permitted = scores ? kScoreSqnr.ok : kValueSqnr.ok;
   double harm = part.sqnr >= 200 ? 0 : std::pow(10.0, (permitted - part.sqnr) / 10);

@@ -9,8 +9,8 @@
 namespace anybit::evaluate {
 
 Level level_of(const OutputPart& part);
-// The noise of a part in units of what "ok" permits, as a number that grows with every loss: decisions and
-// classes flip or do not, and say nothing of how close they were.
+// The loss of a part in units of what "ok" permits, as a number that grows with every change: noise relative
+// to signal, or the divergence of classes. Decisions flip or do not, and say nothing of how close they were.
 double harm_of(const OutputPart& part);
 // With labels: by the points of top-1 accuracy that are lost.
 Level level_of_labels(const Comparison& comparison);

@@ -195,6 +195,7 @@ std::vector<OutputPart> OutputParts::parts(const std::string& output) const {
     part.axis = static_cast<std::int64_t>(rows.axis());
     part.rows = rows.telling_rows();
     part.agreed = rows.telling_agreed();
+    part.divergence = rows.divergence();
     return {part};
   }
   const AxisSums* chosen = nullptr;

@@ -41,6 +41,12 @@ struct ByteWindows;
 using ByteConv = Kernel<ByteWindows, ThreadPool&>;
 struct WinogradTiles;
 using WinogradConv = Kernel<WinogradTiles, ThreadPool&>;
+struct FloatConvWork;
+using FloatConv = Kernel<FloatConvWork, ThreadPool&>;
+struct FloatWinogradWork;
+using FloatWinograd = Kernel<FloatWinogradWork, ThreadPool&>;
+struct FloatDepthwiseWork;
+using FloatDepthwise = Kernel<FloatDepthwiseWork, ThreadPool&>;
 struct IntegerDepthwise;
 using DepthwiseConv = Kernel<IntegerDepthwise, std::int64_t, std::int64_t>;  // output rows [first, last)
 struct QuantizeWork;
@@ -83,8 +89,9 @@ struct Descriptor {
   bool same_bits = false;
   int order = 0;  // among kernels for the same instructions, the lowest that fits is taken
   std::variant<FloatGemm, IntegerGemm, Int64Gemm, PackedGemm, DynamicGemm, BinaryGemm, ImageConv, ByteConv,
-               WinogradConv, DepthwiseConv, Quantize, Dequantize, QuantizedSum, QuantizedProduct, LookUp,
-               FloatUnary, FloatBinary, RowSoftmax, ColumnSoftmax, Float16Conversion, GroupCodec>
+               WinogradConv, FloatConv, FloatWinograd, FloatDepthwise, DepthwiseConv, Quantize, Dequantize,
+               QuantizedSum, QuantizedProduct, LookUp, FloatUnary, FloatBinary, RowSoftmax, ColumnSoftmax,
+               Float16Conversion, GroupCodec>
       kernel;
 };
 

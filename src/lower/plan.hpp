@@ -17,6 +17,9 @@ struct Place {
   friend auto operator<=>(const Place&, const Place&) = default;
 };
 
+// What training may learn of integer parameters besides the values of weights (training_form.hpp).
+enum class Learned : std::uint8_t { nothing, step, step_and_zero_point };
+
 // How an activation is quantized: by QuantizeLinear of an ONNX type with these parameters; if there is no
 // such type, by the format after division by the scale; without scales, by the format with parameters found
 // at run time.
@@ -29,6 +32,8 @@ struct Quantization {
   // floats into integer operators, and then rejects them. A Max with this value changes nothing and prevents
   // the fusion.
   std::optional<float> lowest = {};
+  std::string cluster = {};  // values with this name share their parameters
+  Learned learned = Learned::nothing;
 
   bool has_scale() const { return !parameters.scales.empty(); }
   bool is_linear() const { return has_scale() && parameters.type != graph::ElementType::undefined; }
@@ -62,6 +67,13 @@ struct Constant {
   std::string compute = {};  // "int8": the operator quantizes its activations on the fly; empty: float32
   // prevent runtimes from fusing its DequantizeLinear, where the fused operator would be wrong
   bool apart = false;
+  Learned learned = Learned::nothing;
+  // Of a bias in units of input scale × weight scale: whose scales these are.
+  struct Units {
+    std::string cluster;  // Quantization::cluster of the input
+    Place weight;         // the first place of the weight
+  };
+  std::optional<Units> units = {};
 
   bool is_linear() const { return !parameters.scales.empty(); }
 };

@@ -57,25 +57,35 @@ class Writer {
  public:
   // `others`: of the nodes of this graph and its subgraphs, by address.
   Writer(Graph& graph, const GraphPlan& plan, graph::Names& names, Functions& functions,
-         const OthersOfNodes& others)
+         const OthersOfNodes& others, bool trained = false)
       : graph_(graph),
         plan_(plan),
         names_(names),
         functions_(functions),
         others_(others),
         before_edits_(graph),
-        index_(before_edits_) {}
+        index_(before_edits_) {
+    if (trained) training_.emplace(graph_, names_);
+  }
 
   Result<void> write() {
     for (const Activation& one : plan_.activations) TRY(add_activation(one));
     for (const Constant& one : plan_.constants) TRY(add_constant(one));
-    DynamicWriter dynamic(graph_, names_);
-    for (const DynamicLayer& one : plan_.dynamic)
-      replaced_[one.node] = dynamic.write(graph_.nodes[static_cast<std::size_t>(one.node)], one);
-    for (const int one : plan_.half) compute_in_half(one);
+    if (training_) {
+      for (const DynamicLayer& one : plan_.dynamic) train_dynamic(one);
+    } else {
+      DynamicWriter dynamic(graph_, names_);
+      for (const DynamicLayer& one : plan_.dynamic)
+        replaced_[one.node] = dynamic.write(graph_.nodes[static_cast<std::size_t>(one.node)], one);
+      for (const int one : plan_.half) compute_in_half(one);
+    }
     TRY(write_inner());
     place_nodes();
     return {};
+  }
+
+  std::vector<LearnedStep> steps() const {
+    return training_ ? training_->steps() : std::vector<LearnedStep>();
   }
 
  private:
@@ -114,6 +124,10 @@ class Writer {
   // Appends the nodes that quantize and dequantize `from` as `result`.
   Result<void> quantize(const std::string& from, const std::string& about, const Quantization& as,
                         std::string result, std::vector<Node>& nodes) {
+    if (training_) {
+      training_->activation(from, about, as, std::move(result), nodes);
+      return {};
+    }
     if (as.is_linear()) {
       std::string source = from;
       if (as.lowest) {
@@ -313,7 +327,40 @@ class Writer {
     graph_.nodes[static_cast<std::size_t>(place.node)].inputs[static_cast<std::size_t>(place.input)] = name;
   }
 
+  void train_constant(const Constant& one) {
+    std::vector<Node> nodes;
+    const auto& at = one.places.front();
+    const std::string from =
+        graph_.nodes[static_cast<std::size_t>(at.node)].inputs[static_cast<std::size_t>(at.input)];
+    const std::string name =
+        one.use.format.empty() ? training_->bias(from, one, nodes) : training_->constant(from, one, nodes);
+    int first = at.node;
+    for (const Place& place : one.places) {
+      set_input(place, name);
+      first = std::min(first, place.node);
+    }
+    std::ranges::move(nodes, std::back_inserter(before_[first]));
+  }
+
+  void train_dynamic(const DynamicLayer& layer) {
+    Node& node = graph_.nodes[static_cast<std::size_t>(layer.node)];
+    std::vector<Node> nodes;
+    for (const Constant& weight : layer.weights) {
+      for (const Place& place : weight.places) {
+        if (place.node != layer.node) continue;
+        std::string& input = node.inputs[static_cast<std::size_t>(place.input)];
+        input = training_->constant(input, weight, nodes);
+      }
+    }
+    node.inputs[0] = training_->dynamic(node.inputs[0], layer, node.op_type.str() == "Conv", nodes);
+    std::ranges::move(nodes, std::back_inserter(before_[layer.node]));
+  }
+
   Result<void> add_constant(const Constant& one) {
+    if (training_) {
+      train_constant(one);
+      return {};
+    }
     std::vector<Node> nodes;
     std::string name;
     if (one.is_linear()) {
@@ -365,7 +412,8 @@ class Writer {
       std::size_t number = 0;
       Result<void> written;
       graph::each_graph(graph_.nodes[static_cast<std::size_t>(inner.node)], [&](Graph& graph) {
-        if (number++ == inner.which) written = Writer(graph, inner, names_, functions_, others_).write();
+        if (number++ == inner.which)
+          written = Writer(graph, inner, names_, functions_, others_, training_.has_value()).write();
       });
       TRY(std::move(written));
     }
@@ -399,6 +447,7 @@ class Writer {
   // New nodes by the index of the node that they precede or follow; behind_[-1]: before all nodes.
   std::map<int, std::vector<Node>> before_, behind_, replaced_;
   std::map<std::string, std::string> in_half_;  // names of the float16 versions of values
+  std::optional<TrainingForm> training_;
 };
 
 }  // namespace
@@ -408,6 +457,14 @@ Result<void> to_qdq(Graph& graph, const GraphPlan& plan, graph::Names& names, Fu
   OthersOfNodes others;
   if (computes_in_half(plan)) others = TRY(find_others(functions.model(), limits));
   return Writer(graph, plan, names, functions, others).write();
+}
+
+Result<std::vector<LearnedStep>> to_training(Graph& graph, const GraphPlan& plan, graph::Names& names,
+                                             Functions& functions) {
+  const OthersOfNodes others;
+  Writer writer(graph, plan, names, functions, others, true);
+  TRY(writer.write());
+  return writer.steps();
 }
 
 }  // namespace anybit::lower

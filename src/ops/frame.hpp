@@ -5,12 +5,14 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "anybit/result.hpp"
 #include "base/error.hpp"
 #include "base/thread_pool.hpp"
 #include "base/try.hpp"
 #include "ops/array.hpp"
+#include "ops/finish.hpp"
 #include "ops/op.hpp"
 
 namespace anybit::ops {
@@ -90,6 +92,9 @@ class Frame : public Attributes {
   const T* prepared() const {
     return static_cast<const T*>(prepared_);
   }
+  // The steps to apply to output 0. An operator that takes them applies them itself, while parts of the
+  // output are in the cache; otherwise the executor does.
+  std::span<const FinishStep> take_finish() { return std::exchange(finish_, {}); }
   bool is_constant(std::size_t i) const { return i < constant_.size() && constant_[i]; }
 
  protected:
@@ -97,6 +102,7 @@ class Frame : public Attributes {
   std::span<const bool> constant_;
   ThreadPool* pool_ = nullptr;
   const Prepared* prepared_ = nullptr;
+  std::span<const FinishStep> finish_;
 };
 
 // A small integer list (axes, shapes, pads) from an int32 or int64 input.

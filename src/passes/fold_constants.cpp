@@ -2,6 +2,8 @@
 // value broadcast to the size of an image stays a node. Not folded: random draws, nodes that fail (running
 // them gives a better error), and weights that are stored quantized.
 #include <algorithm>
+#include <optional>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/thread_pool.hpp"
@@ -26,6 +28,85 @@ constexpr std::int64_t kLarger = 256;   // limit of the total growth, in multipl
 // Larger results are recomputed in each run instead of stored, unless their inputs are as large.
 constexpr std::int64_t kLargestToRun = std::int64_t{64} << 20;
 constexpr std::int64_t kTimesToRun = 4;
+
+// Chains of Concats of constants. Folded one by one, each would copy all parts before it, n²/2 elements in
+// all. So a Concat whose only consumer is a Concat on the same axis waits for it, and the last one copies
+// each part once.
+class ConcatChains {
+ public:
+  // `uses`: how many inputs and outputs of graphs have this value. `watched` values are always computed.
+  ConcatChains(const Graph& graph, const std::unordered_map<std::string, int>& uses,
+               const std::set<std::string, std::less<>>& watched)
+      : graph_(graph) {
+    for (const Node& node : graph.nodes) {
+      if (!is_concat(node)) continue;
+      for (const std::string& name : node.inputs) {
+        const auto found = uses.find(name);
+        if (found != uses.end() && found->second == 1 && !watched.contains(name))
+          consumers_.emplace(name, &node);
+      }
+    }
+  }
+
+  // Whether the node can wait for its consumer.
+  bool joins(const Node& node) const {
+    if (!is_concat(node)) return false;
+    const auto found = consumers_.find(node.outputs[0]);
+    return found != consumers_.end() && found->second->opset == node.opset &&
+           graph::integer(*found->second, "axis", 1) == graph::integer(node, "axis", 1);
+  }
+
+  // Lets a node of constants wait.
+  void wait(std::size_t node) { waiting_[graph_.nodes[node].outputs[0]] = node; }
+  bool is_waiting(const std::string& value) const { return waiting_.contains(value); }
+
+  struct Chain {
+    Node node;                       // its inputs are the parts of all nodes that waited for it
+    std::vector<std::size_t> nodes;  // these nodes
+  };
+
+  // Call it for a node that is about to be computed. Nothing if no node waits for it.
+  std::optional<Chain> ending_at(const Node& node) {
+    if (waiting_.empty()) return std::nullopt;
+    if (is_concat(node)) waiting_.erase(node.outputs[0]);
+    if (std::ranges::none_of(node.inputs, [&](const std::string& name) { return is_waiting(name); }))
+      return std::nullopt;
+    Chain chain{node, {}};
+    chain.node.inputs.clear();
+    std::vector<std::string> open(node.inputs.rbegin(), node.inputs.rend());
+    while (!open.empty()) {
+      std::string name = std::move(open.back());
+      open.pop_back();
+      const auto found = waiting_.find(name);
+      if (found == waiting_.end()) {
+        chain.node.inputs.push_back(std::move(name));
+        continue;
+      }
+      const Node& before = graph_.nodes[found->second];
+      open.insert(open.end(), before.inputs.rbegin(), before.inputs.rend());
+      chain.nodes.push_back(found->second);
+      waiting_.erase(found);
+    }
+    return chain;
+  }
+
+  // Nodes that still wait, the last one first: their consumer is not constant.
+  std::vector<std::size_t> left() const {
+    std::vector<std::size_t> nodes;
+    for (const auto& [name, node] : waiting_) nodes.push_back(node);
+    std::ranges::sort(nodes, std::ranges::greater{});
+    return nodes;
+  }
+
+ private:
+  static bool is_concat(const Node& node) {
+    return graph::is(node, "Concat") && node.outputs.size() == 1 && !node.outputs[0].empty();
+  }
+
+  const Graph& graph_;
+  std::unordered_map<std::string_view, const Node*> consumers_;  // by values that may wait
+  std::unordered_map<std::string, std::size_t> waiting_;         // nodes by output
+};
 
 class Folder {
  public:
@@ -85,7 +166,8 @@ class Folder {
     return sum;
   }
 
-  bool can_fold(const Node& node, const std::unordered_set<std::string_view>& given_out) const {
+  bool can_fold(const Node& node, const std::unordered_set<std::string_view>& given_out,
+                const ConcatChains& chains) const {
     const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
     if (!descriptor || !descriptor->run || !descriptor->pure || !descriptor->quantized.empty() ||
         descriptor->domain == graph::kAnybit || options_.keeps(node) ||
@@ -95,7 +177,7 @@ class Folder {
     graph::each_graph(node, [&](const Graph&) { has_graphs = true; });
     if (has_graphs) return false;
     const bool from_constants = std::ranges::all_of(node.inputs, [&](const std::string& name) {
-      return name.empty() || known_.count(name) || constants_.find(name);
+      return name.empty() || known_.count(name) || chains.is_waiting(name) || constants_.find(name);
     });
     // Outputs of a graph that is saved must be produced by a node.
     const bool leaves = !options_.to_run && std::ranges::any_of(node.outputs, [&](const std::string& name) {
@@ -155,8 +237,24 @@ class Folder {
     std::unordered_set<std::string_view> given_out;
     for (const graph::ValueInfo& one : graph.outputs) given_out.insert(one.name.str());
     std::vector<bool> removed(graph.nodes.size());
-    for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-      removed[i] = can_fold(graph.nodes[i], given_out) && compute(graph.nodes[i]);
+    ConcatChains chains(graph, uses_, options_.watched);
+    const auto fold_at = [&](std::size_t i) {
+      const auto chain = chains.ending_at(graph.nodes[i]);
+      removed[i] = compute(chain ? chain->node : graph.nodes[i]);
+      for (const std::size_t before : chain ? chain->nodes : std::vector<std::size_t>())
+        removed[before] = removed[i];
+    };
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      if (!can_fold(graph.nodes[i], given_out, chains)) continue;
+      if (chains.joins(graph.nodes[i])) {
+        chains.wait(i);
+      } else {
+        fold_at(i);
+      }
+    }
+    for (const std::size_t i : chains.left()) {
+      if (chains.is_waiting(graph.nodes[i].outputs[0])) fold_at(i);
+    }
     const auto changes = std::ranges::count(removed, true);
     if (changes > 0) put_in_place(graph, removed);
     known_.clear();

@@ -1,7 +1,9 @@
 // Removes nodes that return their input unchanged, bit for bit: Identity, Dropout in inference mode, casts to
-// the same type, reshapes and transposes without effect, multiplication by one.
+// the same type, reshapes and transposes without effect, multiplication by one. Before a run, only those that
+// are recognised without the types and shapes of values.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "graph/constant.hpp"
 #include "graph/index.hpp"
@@ -18,13 +20,14 @@ using graph::Graph;
 using graph::Node;
 
 struct About {
-  const Facts& facts;
+  const Facts* facts;  // null: not known
   const graph::Constants& constants;
   std::int64_t opset;
 
   bool same_shape(const Node& node, std::size_t from = 0) const {
-    return facts.same_shape(node.inputs[from], node.outputs[0]);
+    return facts && facts->same_shape(node.inputs[from], node.outputs[0]);
   }
+  bool fails(const Node& node) const { return facts && facts->fails(node); }
   bool all(const std::string& name, std::int64_t value) const {
     const auto list = integers(constants.find(name));
     return list && std::ranges::all_of(*list, [&](std::int64_t one) { return one == value; });
@@ -69,7 +72,7 @@ int handed_on(const Node& node, const About& about) {
   if (op == "Identity") return 0;
   if (op == "Dropout") return first(drops_nothing(node, about));
   if (op == "Cast") {
-    const auto type = about.facts.of(node.inputs[0]).type;
+    const auto type = about.facts ? about.facts->of(node.inputs[0]).type : graph::ElementType::undefined;
     return first(type != graph::ElementType::undefined &&
                  integer(node, "to", 0) == static_cast<std::int64_t>(type));
   }
@@ -98,10 +101,9 @@ int handed_on(const Node& node, const About& about) {
 class Remover {
  public:
   Remover(const graph::Model& model, const PassOptions& options)
-      : options_(options),
-        facts_(model, options),
-        constants_(constants_of(model, options)),
-        opset_(model.opset().value_or(1)) {}
+      : options_(options), constants_(constants_of(model, options)), opset_(model.opset().value_or(1)) {
+    if (!options.to_run) facts_.emplace(model, options);  // inference takes longer than the rest of loading
+  }
 
   std::int64_t run(Graph& graph) {
     std::int64_t all = 0;
@@ -112,24 +114,24 @@ class Remover {
  private:
   std::int64_t sweep(Graph& graph) {
     const graph::Index index(graph);
-    const About about{facts_, constants_, opset_};
+    const About about{facts_ ? &*facts_ : nullptr, constants_, opset_};
     std::vector<bool> removed(graph.nodes.size());
     graph::Renames renames;
     std::vector<std::pair<std::string, std::string>> produced;  // values that take over the name of an output
     std::int64_t changes = 0;
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       const Node& node = graph.nodes[i];
-      const int from = options_.keeps(node) || facts_.fails(node) ? -1 : handed_on(node, about);
-      if (from < 0) continue;
+      const int from = options_.keeps(node) || about.fails(node) ? -1 : handed_on(node, about);
+      if (from < 0 || options_.watched.contains(node.outputs[0])) continue;
       const bool others = std::any_of(node.outputs.begin() + 1, node.outputs.end(),
                                       [&](const std::string& name) { return !index.uses(name).empty(); });
       if (others) continue;
       const std::string &in = node.inputs[static_cast<std::size_t>(from)], &out = node.outputs[0];
       if (!index.is_output(out)) {
         renames.add(out, in);
-      } else if (const int maker = index.producer(in); maker >= 0 &&
-                                                       !removed[static_cast<std::size_t>(maker)] &&
-                                                       !index.is_output(in) && !renames.has(in)) {
+      } else if (const int maker = index.producer(in);
+                 maker >= 0 && !removed[static_cast<std::size_t>(maker)] && !index.is_output(in) &&
+                 !renames.has(in) && !options_.watched.contains(in)) {
         // Graph outputs keep their name: the producer of the input produces the output instead. This works
         // once per value.
         renames.add(in, out);
@@ -150,7 +152,7 @@ class Remover {
   }
 
   const PassOptions& options_;
-  const Facts facts_;
+  std::optional<Facts> facts_;
   const graph::Constants constants_;
   std::int64_t opset_;
 };
@@ -170,7 +172,7 @@ std::span<const Descriptor> remove_no_ops_descriptors() {
                                     .order = 70,
                                     .summary = "removes nodes that return their input unchanged",
                                     .run = run,
-                                    .also = Also::generating}};
+                                    .also = Also::fusing}};
   return all;
 }
 

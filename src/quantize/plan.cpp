@@ -85,6 +85,11 @@ void hand_over(GraphNotes& notes, const Seen& seen) {
   for (GraphNotes& inner : notes.inner) hand_over(inner, seen);
 }
 
+// Whether training may choose the scale: any float32 will do.
+bool may_learn(const Spec& spec) {
+  return spec.is_integer() && affine_codec(spec)->kind() == formats::ScaleKind::float32;
+}
+
 // The consumer of a constant, for messages.
 std::string place_of(const GraphNotes& notes, const std::vector<lower::Place>& places) {
   const NodeNote& node = notes.nodes[static_cast<std::size_t>(places.front().node)];
@@ -169,6 +174,9 @@ class Planner {
       if (spec.is_integer() && !spec.has_own_type()) result.as.clip = {row.grid_low, row.grid_high};
     }
     if (!spec.is_integer()) result.as.lowest = row.grid_low;
+    result.as.cluster = row.name;
+    if (!cluster.fixed && !spec.is_given() && may_learn(spec))
+      result.as.learned = spec.symmetric() ? lower::Learned::step : lower::Learned::step_and_zero_point;
     row.scale = result.as.parameters.scales[0];
     row.zero_point = result.as.parameters.zero_points[0];
     if (spec.is_given()) {  // no calibration
@@ -312,6 +320,8 @@ class Planner {
     }
     for (const BiasNote& bias : notes.biases) {
       add_bias(bias, made[bias.weight].parameters, clusters, plan);
+      const std::string& input = clusters[static_cast<std::size_t>(bias.input_cluster)].cluster;
+      plan.constants.back().units = {input, notes.constants[bias.weight].places.front()};
     }
     return {};
   }
@@ -328,6 +338,9 @@ class Planner {
       constant = *std::move(made_linear);
       made.bytes = bytes_of(constant);
     }
+    const bool free = note.spec.source == Spec::Source::values && note.spec.has_own_type();
+    if (free && constant.parameters.block_size == 0 && may_learn(note.spec))
+      constant.learned = lower::Learned::step;
     report(note, made);
     if (note.order && saturates(constant.quantized, *note.order)) report_.saturating.push_back(note.name);
     return std::move(constant);

@@ -95,6 +95,8 @@ std::span<const Preset> presets() {
       {"int8x4", "4-bit weights, 8-bit activations",
        "global: {weights: int4 sym channel, activations: int8 asym,"
        " refine: [sums, 'gptq?', 'mse?', 'means:convolutions=true']}"},
+      {"int4x4", "4-bit weights and activations, to be trained (--train)",
+       "global: {weights: int4 sym channel, activations: int4 asym mse, refine: means}"},
       {"fp8-static", "8-bit floats (e4m3) with scales: per-channel weights, calibrated activations",
        "global: {weights: fp8_e4m3 channel, activations: fp8_e4m3 tensor minmax, refine: sums}"},
       {"w8", "8-bit weights, activations stay in float",

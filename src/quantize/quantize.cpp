@@ -26,6 +26,7 @@
 #include "portable/to_operators.hpp"
 #include "quantize/annotation.hpp"
 #include "quantize/choose.hpp"
+#include "quantize/default_weights.hpp"
 #include "quantize/dequantize.hpp"
 #include "quantize/existing_quantization.hpp"
 #include "quantize/model_facts.hpp"
@@ -38,6 +39,7 @@
 #include "quantize/rounding_data.hpp"
 #include "quantize/scope.hpp"
 #include "quantize/stopwatch.hpp"
+#include "quantize/training.hpp"
 #include "refine/table.hpp"
 
 namespace anybit::quantizing {
@@ -94,12 +96,20 @@ class Quantizer {
       if (!recipe_.choices.empty()) return in_float(model, annotation);
       return found_nothing(annotation);
     }
+    if (settings_.training) {
+      TRY(keep_ends(annotation));
+      LearnedScales().apply(annotation);
+    }
     find_refinements(annotation);
     TRY(refine(Descriptor::Phase::graph, annotation, {}));
     find_refinements(annotation);  // nodes may have been inserted
     report_.prepare_seconds = watch_.lap();
     const std::vector<calibrate::Statistics> statistics = TRY(calibrate(annotation));
-    TRY(refine(Descriptor::Phase::after, annotation, statistics));
+    if (!settings_.training) {
+      TRY(refine(Descriptor::Phase::after, annotation, statistics));
+    } else {
+      TRY(train(annotation, statistics));
+    }
     report_.calibrate_seconds = watch_.lap();
     const lower::GraphPlan plan = TRY(make_plan(annotation, statistics, pool_, report_, settings_, weights_));
     if (!anything(annotation.graph)) {
@@ -110,7 +120,10 @@ class Quantizer {
     report_nodes(annotation.graph, *model_->graph, report_);
     Model result = *model_;
     TRY(write(result, plan, settings_.qoperator));
-    if (std::string remark = remark_on_speed(plan); !remark.empty() && !settings_.target.islands)
+    const bool trained = report_.training && report_.training->trained;
+    report_.gains_by_training = !settings_.training && gains_by_training(annotation);
+    if (std::string remark = trained ? std::string() : remark_on_speed(plan);
+        !remark.empty() && !settings_.target.islands)
       report_.remarks.push_back(std::move(remark));
     note_target(result, settings_.target);
     report_.weight_bytes_after = constant_bytes(*result.graph);
@@ -157,6 +170,8 @@ class Quantizer {
       passes::remove_unused(*model_);
       remark_integer_operators();
     }
+    if (std::string remark = fix_default_weights(*model_); !remark.empty())
+      report_.remarks.push_back(std::move(remark));
     passes::PrepareOptions options;
     Matcher matcher = TRY(Matcher::make(recipe_, graph::module_classes(*model_)));
     std::optional<Facts> facts;
@@ -234,6 +249,14 @@ class Quantizer {
     return opset_for(annotation.graph, settings_.functions);
   }
 
+  // After a change of the model. Training takes the place of refinements that round weights.
+  Result<void> annotate_again(Annotation& annotation) const {
+    annotation = TRY(quantizing::annotate(*model_, recipe_, settings_.target, settings_.executor.limits));
+    drop_unmet_needs(annotation, rounding_data());
+    if (settings_.training) LearnedScales().apply(annotation);
+    return {};
+  }
+
   // --- choices ---
 
   // Makes the choices that the recipe leaves open, and annotates the model accordingly. Samples are read
@@ -286,7 +309,7 @@ class Quantizer {
         watched(annotation, settings_.histograms && !settings_.known);
     if (!gathered_.empty()) return recalled(names, gathered_);
     if (names.empty()) {
-      if ((next_ || settings_.known) && !needs_samples())
+      if ((next_ || settings_.known) && !needs_samples() && !settings_.training)
         report_.remarks.push_back(fmt::format("recipe '{}' needs no {}: calibration does not use them",
                                               recipe_.name, settings_.known ? "ranges" : "samples"));
       return std::vector<calibrate::Statistics>();
@@ -307,14 +330,23 @@ class Quantizer {
   Result<std::vector<calibrate::Statistics>> gather(const std::vector<calibrate::Watched>& names) {
     calibrate::GatherOptions options = settings_.gather;
     options.executor = settings_.executor;
+    if (!report_.refinements.empty()) options.outputs = {};  // they have changed the model
     std::int64_t samples = 0;
     const auto progress = options.progress;
     options.progress = [&](std::int64_t done) {
       samples = done;
       if (progress) progress(done);
     };
+    // Training reads the rest.
+    constexpr std::int64_t kMost = 1024;
+    std::int64_t read = 0;
     auto statistics = TRY(calibrate::gather(
-        model_, names, [&] { return next_sample(); }, options));
+        model_, names,
+        [&]() -> Result<std::optional<Sample>> {
+          if (settings_.training && read++ == kMost) return std::optional<Sample>();
+          return next_sample();
+        },
+        options));
     if (samples == 0) return invalid_argument("there are no samples", "--calib PATH with at least one");
     report_.samples = samples;
     return statistics;
@@ -328,8 +360,42 @@ class Quantizer {
       sample = std::move(ahead_.front());
       ahead_.pop_front();
     }
+    if (sample && settings_.training) TRY(store_.add(*sample));
     if (sample && needs_samples()) TRY(chosen_.offer(*sample));
     return sample;
+  }
+
+  // --- training ---
+
+  Result<void> keep_ends(Annotation& annotation) {
+    const auto choices = wider_ends(*model_, annotation);
+    if (choices.empty()) return {};
+    recipe_.choices.insert(choices.begin(), choices.end());
+    annotation = TRY(quantizing::annotate(*model_, recipe_, settings_.target, settings_.executor.limits));
+    report_.remarks.emplace_back("the first and the last layer keep 8 bits in training");
+    return {};
+  }
+
+  // Trains from the quantization without training, with the weights rounded to nearest. Where that brings
+  // nothing, the refinements of the recipe run as usual.
+  Result<void> train(Annotation& annotation, const std::vector<calibrate::Statistics>& statistics) {
+    if (!next_) return invalid_argument("training needs samples", "--calib PATH");
+    while (TRY(next_sample())) {
+    }
+    report_.samples = std::max(report_.samples, store_.size());
+    Annotation plain;
+    TRY(annotate_again(plain));
+    QuantizationReport ignored;
+    const lower::GraphPlan plan = TRY(make_plan(plain, statistics, pool_, ignored, settings_, weights_));
+    Model trained = *model_;
+    const LearnedScales learned =
+        TRY(train_quantized(trained, plan, store_, *settings_.training, settings_, report_));
+    if (!report_.training->trained) return refine(Descriptor::Phase::after, annotation, statistics);
+    *model_ = std::move(trained);
+    weights_ = {};
+    TRY(annotate_again(annotation));
+    learned.apply(annotation);
+    return {};
   }
 
   // --- refinements of the whole model ---
@@ -380,11 +446,6 @@ class Quantizer {
       if (one.row->phase != phase) continue;
       if (phase == Descriptor::Phase::graph) TRY(read_ahead(samples_of(one)));
       if (one.row->needs_samples && !TRY(choose_samples(one, statistics))) continue;
-      const auto annotated = [&]() -> Result<void> {
-        annotation = TRY(quantizing::annotate(*model_, recipe_, settings_.target, settings_.executor.limits));
-        drop_unmet_needs(annotation, rounding_data());
-        return {};
-      };
       const std::vector<Sample> first(ahead_.begin(), ahead_.end());
       const std::span<const Sample> all = phase == Descriptor::Phase::graph ? first : samples_;
       const auto samples = all.first(std::min(samples_of(one), all.size()));
@@ -392,7 +453,7 @@ class Quantizer {
       work.bits = [&](int node) { return bits_of(annotation.graph.nodes[static_cast<std::size_t>(node)]); };
       work.options.threads = pool_.threads();
       work.quantized = [&]() -> Result<Model> {
-        TRY(annotated());
+        TRY(annotate_again(annotation));
         QuantizationReport ignored;
         const lower::GraphPlan plan =
             TRY(make_plan(annotation, statistics, pool_, ignored, settings_, weights_));
@@ -403,7 +464,7 @@ class Quantizer {
       const std::int64_t layers = TRY(one.row->refine(work));
       report_.refinements.push_back(
           {std::string(one.row->name), layers, parameter_text(*one.row, one.parameters)});
-      TRY(annotated());
+      TRY(annotate_again(annotation));
     }
     return {};
   }
@@ -477,6 +538,7 @@ class Quantizer {
   std::shared_ptr<ops::Memory> memory_ = ops::Memory::make();  // of these
   ChosenSamples chosen_;
   std::vector<Sample> samples_;  // a subset, once all samples were offered
+  train::SampleStore store_;     // for training
   Stopwatch watch_;
 };
 

@@ -27,6 +27,7 @@ struct Settings {
   calibrate::GatherOptions gather;
   // Statistics by value from an earlier calibration; the model is then not run.
   const std::map<std::string, calibrate::Statistics>* known = nullptr;
+  std::optional<TrainingOptions> training = {};
 };
 
 struct Outcomes {

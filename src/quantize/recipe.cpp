@@ -9,6 +9,7 @@
 #include "quantize/recipe_onnx_mlir.hpp"
 #include "quantize/yaml_place.hpp"
 #include "refine/table.hpp"
+#include "train/options.hpp"
 
 namespace anybit::quantizing {
 namespace {
@@ -371,9 +372,30 @@ Result<Rule> tensor_rule(std::string name, const YAML::Node& node) {
   return rule;
 }
 
+// true, or a map of options.
+Result<formats::Values> training_of(const YAML::Node& node) {
+  formats::Values values;
+  if (node.IsScalar() && node.Scalar() == "true") return values;
+  if (!node.IsMap())
+    return at(node, invalid_argument("train: true, or a map", "train: {steps: 1000, loss: kl}"));
+  TRY(check_keys(node));
+  for (const auto& pair : node) {
+    const std::string name = TRY(scalar(pair.first, "a key"));
+    auto value = formats::parse("training", train::option_list(), name, TRY(scalar(pair.second, name)));
+    if (!value.ok()) return at(pair.first, std::move(value).error());
+    values[name] = *std::move(value);
+  }
+  if (auto checked = train::options_of(values); !checked.ok()) return at(node, std::move(checked).error());
+  return values;
+}
+
 Result<void> add_rules(const YAML::Node& key, const YAML::Node& value, Recipe& recipe) {
-  static constexpr std::string_view kKeys[] = {"global", "io", "type", "name", "regex", "tensor"};
+  static constexpr std::string_view kKeys[] = {"global", "io", "type", "name", "regex", "tensor", "train"};
   const std::string what = TRY(scalar(key, "a key"));
+  if (std::string_view(what) == "train") {
+    recipe.train = TRY(training_of(value));
+    return {};
+  }
   if (std::string_view(what) == "TensorQuantOverrides") {
     for (Rule& rule : TRY(read_tensor_overrides(value))) recipe.rules.push_back(std::move(rule));
     return {};

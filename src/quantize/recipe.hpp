@@ -41,6 +41,8 @@ struct Recipe {
   std::string target = {};                     // the target that it is for; empty: any
   std::vector<std::string> remarks = {};       // for the report
   std::map<std::string, Choice> choices = {};  // by choice_key(); more specific than every rule
+  // Options of training (train/options.hpp), if the recipe asks for it.
+  std::optional<formats::Values> train = {};
   // If not empty: the only nodes that are quantized, whatever the rules say of others. The rules for inputs
   // and outputs do not apply then.
   std::set<std::string> only = {};

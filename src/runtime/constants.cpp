@@ -18,7 +18,7 @@ constexpr std::int64_t kNarrow = 1024;  // and for a Cast under Fold::small: wei
 bool is_decode(const Step& step) { return is(step, "Decode", graph::kAnybit); }
 
 bool can_fold(const Program& program, const Step& step, Fold what) {
-  if (!step.descriptor->pure || !step.graphs.empty()) return false;
+  if (!step.descriptor->pure || !step.graphs.empty() || !step.finish.empty()) return false;
   if (what != Fold::all && dequantizes(step)) return false;
   if (is(step, "TableDecode", graph::kAnybit)) return false;  // must stay in the program
   if (what == Fold::small && is_decode(step)) return false;

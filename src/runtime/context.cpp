@@ -178,6 +178,7 @@ void Context::clear() {
   recorder_.reset();
   more_scratch_.clear();
   values_.reset();
+  is_clear_ = true;
 }
 
 Result<void> Context::run_step(std::size_t index) {
@@ -201,6 +202,7 @@ Result<void> Context::execute(std::size_t index, const ops::Prepared* prepared) 
   scratch_used_ = 0;
   NodeFrame frame(*this, step, index, prepared);
   TRY(step.descriptor->run(frame));
+  TRY(frame.finish());
   if (!more_scratch_.empty()) {
     more_scratch_.clear();
     scratch_ = {};
@@ -228,7 +230,8 @@ Error Context::with_inputs(const Step& step, Error error) const {
   return error;
 }
 
-// The watcher gets no padding; a later step that needs the plain copy finds it.
+// Watcher and intervention get no padding: a plain copy, which a later step that needs one finds. What the
+// intervention changed in it goes back to the value.
 Result<void> Context::show(const Shown& shown, bool may_change) {
   const Datum* value = &slot(shown.slot);
   const bool padded = value->is_array() && value->array.stored() != value->array.count();
@@ -236,7 +239,9 @@ Result<void> Context::show(const Shown& shown, bool may_change) {
   if (watcher_) TRY(watcher_->see(shown.watched, *value));
   if (!intervention_ || !may_change) return {};
   Datum changed = *value;  // shares its elements
-  return intervention_->change(shown.watched, changed);
+  TRY(intervention_->change(shown.watched, changed));
+  if (padded) ops::convert_layout(changed.array, slot(shown.slot).array);
+  return {};
 }
 
 Result<void> Context::run_steps(Profile* profile) {
@@ -264,7 +269,8 @@ Result<void> Context::run_steps(Profile* profile) {
 
 Result<std::span<const Datum>> Context::run(std::span<const Datum> inputs, Context* outer, Profile* profile,
                                             Watcher* watcher, Intervention* intervention) {
-  clear();
+  if (!is_clear_) clear();
+  is_clear_ = false;
   for (Datum& output : outputs_) output = {};
   profile_ = profile;
   watcher_ = watcher;

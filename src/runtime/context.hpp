@@ -92,6 +92,7 @@ class Context {
   Watcher* watcher_ = nullptr;
   Intervention* intervention_ = nullptr;
   std::int64_t total_outputs_ = 0;
+  bool is_clear_ = true;  // no slot has a value of a run
 };
 
 }  // namespace anybit::runtime

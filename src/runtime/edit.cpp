@@ -137,6 +137,14 @@ Result<void> Edit::replace(std::size_t step, graph::Node node, std::vector<int> 
   return replace(step, step, std::move(node), std::move(inputs));
 }
 
+void Edit::absorb(std::size_t step, std::size_t next) {
+  const std::vector<int> outputs = program_.steps[next].outputs;
+  remove(next);
+  detach(step);
+  program_.steps[step].outputs = outputs;
+  attach(step);
+}
+
 void Edit::remove(std::size_t step) {
   if (removed_[step]) return;
   removed_[step] = true;

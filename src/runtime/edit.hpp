@@ -42,6 +42,9 @@ class Edit {
   Result<void> replace(std::size_t first, std::size_t last, graph::Node node, std::vector<int> inputs);
   // Replaces a single step.
   Result<void> replace(std::size_t step, graph::Node node, std::vector<int> inputs);
+  // The first step produces the output of the second, which is removed. Both have one output; that of the
+  // first has no other consumer.
+  void absorb(std::size_t step, std::size_t next);
   void remove(std::size_t step);
   // Erases the removed steps from the program. The object must not be used afterwards.
   void done();

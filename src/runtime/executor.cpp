@@ -1,6 +1,8 @@
 #include "runtime/executor.hpp"
 
 #include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "base/cpu.hpp"
 #include "base/guard.hpp"
@@ -63,34 +65,64 @@ Result<std::unique_ptr<Executor>> Executor::make(std::shared_ptr<const graph::Mo
   TRY(check_cpu_cap());
   std::unique_ptr<Executor> executor(new Executor());
   executor->model_ = std::move(model);
+  executor->options_ = options;
   executor->reproducible_ = reproducible();
   executor->memory_ = ops::Memory::make(options.max_memory);
   executor->pool_ = std::make_unique<ThreadPool>(options.threads);
   std::vector<std::string> updated;
   for (const ExecutorOptions::Update& one : options.updates) updated.push_back(one.variable);
+  // Variables replace initializers, and what depends on them alone is kept between runs.
+  const Defaults defaults = options.defaults_vary       ? Defaults::inputs
+                            : options.variables.empty() ? Defaults::constants
+                                                        : Defaults::as_filed;
   executor->program_ = TRY(build(*executor->model_, executor->memory_, *executor->pool_,
                                  {.fuse = options.fuse,
                                   .watch = options.watch,
                                   .variables = options.variables,
                                   .updated = updated,
-                                  .limits = options.limits}));
+                                  .limits = options.limits,
+                                  .defaults = defaults}));
   executor->memory_->trim();
-  const graph::Graph& graph = *executor->model_->graph;
-  std::unordered_map<std::string_view, const graph::ValueInfo*> infos;
-  for (const graph::ValueInfo& one : graph.inputs) infos.emplace(one.name.str(), &one);
-  for (const int index : executor->program_->inputs) {
-    const Slot& slot = executor->program_->slots[static_cast<std::size_t>(index)];
-    executor->inputs_.push_back({slot.name, infos.at(slot.name), slot.value.is_nothing()});
-    executor->numbers_.emplace(slot.name, executor->inputs_.size() - 1);
-  }
-  for (const graph::ValueInfo& info : graph.outputs)
+  executor->find_ports();
+  for (const graph::ValueInfo& info : executor->model_->graph->outputs)
     executor->outputs_.push_back({info.name.str(), &info, true});
   TRY(executor->make_variables(options));
   return executor;
 }
 
+// The inputs of the program, and of the model those with a default that the program takes as constants. In a
+// file before IR version 4 these are weights, which nobody expects among the inputs.
+void Executor::find_ports() {
+  constexpr std::int64_t kDefaultsAreInputs = 4;
+  std::unordered_map<std::string_view, std::size_t> numbers;  // in the program
+  for (std::size_t i = 0; i < program_->inputs.size(); ++i)
+    numbers.emplace(program_->slots[static_cast<std::size_t>(program_->inputs[i])].name, i);
+  std::unordered_set<std::string_view> initialized;
+  const graph::Graph& graph = *model_->graph;
+  for (const graph::Tensor& one : graph.initializers) initialized.insert(one.name.str());
+  for (const graph::SparseTensor& one : graph.sparse_initializers) initialized.insert(one.values->name.str());
+  const bool hide = model_->ir_version.value_or(0) < kDefaultsAreInputs;
+  taken_.resize(numbers.size());
+  for (const bool hidden : {false, true}) {
+    for (const graph::ValueInfo& one : graph.inputs) {
+      const std::string& name = one.name.str();
+      const bool has_default = initialized.contains(name);
+      const auto number = numbers.find(name);
+      const bool varies = has_default && options_.variables.empty();
+      if ((hide && has_default) != hidden || (number == numbers.end() && !varies)) continue;
+      if (number != numbers.end()) {
+        in_order_ = in_order_ && number->second == ports_.size();
+        taken_[number->second] = ports_.size();
+      }
+      numbers_.emplace(name, ports_.size());
+      ports_.push_back({name, &one, !has_default});
+    }
+    if (!hidden) shown_ = ports_.size();
+  }
+}
+
 Result<void> Executor::check(std::size_t index, const Datum& value) const {
-  const Port& port = inputs_[index];
+  const Port& port = ports_[index];
   if (value.is_nothing() && !port.required) return {};
   static const graph::Type kUnknown;
   Result<void> checked = check_value(port.info->type ? *port.info->type : kUnknown, value);
@@ -101,7 +133,7 @@ Result<void> Executor::check(std::size_t index, const Datum& value) const {
 Result<std::size_t> Executor::input(std::string_view name) const {
   if (const auto found = numbers_.find(name); found != numbers_.end()) return found->second;
   std::vector<std::string_view> names;
-  for (const Port& one : inputs_) names.push_back(one.name);
+  for (const Port& one : inputs()) names.push_back(one.name);
   std::string hint = did_you_mean(name, names);
   if (hint.empty()) hint = fmt::format("its inputs are {}", fmt::join(names, ", "));
   return error_at(Code::not_found, {}, fmt::format("the model has no input '{}'", shown(name)), hint);
@@ -109,7 +141,7 @@ Result<std::size_t> Executor::input(std::string_view name) const {
 
 Result<std::vector<Datum>> Executor::run(const std::map<std::string, Datum>& inputs, Profile* profile,
                                          Watcher* watcher, Intervention* intervention) const {
-  std::vector<Datum> list(inputs_.size());
+  std::vector<Datum> list(ports_.size());
   for (const auto& [name, value] : inputs) list[TRY(input(name))] = value;
   return run(std::span<const Datum>(list), profile, watcher, intervention);
 }
@@ -121,20 +153,59 @@ Result<std::vector<Datum>> Executor::run(std::span<const Datum> inputs, Profile*
   return outputs;
 }
 
+Result<const Executor*> Executor::general() const {
+  const std::lock_guard lock(mutex_);
+  if (!general_) {
+    const ReproducibleScope as_made(reproducible_);
+    ExecutorOptions options = options_;
+    options.defaults_vary = true;
+    general_ = TRY(make(model_, options));
+  }
+  return general_.get();
+}
+
+// Whether the run gives a value for an input that the program takes as a constant.
+bool Executor::gives_default(std::span<const Datum> inputs) const {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].is_nothing() && std::ranges::find(taken_, i) == taken_.end()) return true;
+  }
+  return false;
+}
+
+Result<void> Executor::run_general(std::span<const Datum> inputs, std::span<Datum> outputs, Profile* profile,
+                                   Watcher* watcher, Intervention* intervention) const {
+  const Executor& other = *TRY(general());
+  std::vector<Datum> list(other.input_count());
+  for (std::size_t i = 0; i < inputs.size(); ++i) list[TRY(other.input(ports_[i].name))] = inputs[i];
+  return other.run_into(list, outputs, profile, watcher, intervention);
+}
+
 Result<void> Executor::run_into(std::span<const Datum> inputs, std::span<Datum> outputs, Profile* profile,
                                 Watcher* watcher, Intervention* intervention) const {
   static const Datum kNothing;
   std::vector<Datum> plain;
-  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+  for (std::size_t i = 0; i < ports_.size(); ++i) {
     const Datum& value = i < inputs.size() ? inputs[i] : kNothing;
     TRY(check(i, value));
     auto mended = ops::mended(value, *memory_);
-    if (!mended.ok()) return std::move(mended).error().within(place_of_input(inputs_[i].name));
+    if (!mended.ok()) return std::move(mended).error().within(place_of_input(ports_[i].name));
     if (!*mended) continue;
     if (plain.empty()) plain.assign(inputs.begin(), inputs.end());
     plain[i] = **std::move(mended);
   }
   if (!plain.empty()) inputs = plain;
+  if (taken_.size() < ports_.size()) {
+    if (gives_default(inputs)) return run_general(inputs, outputs, profile, watcher, intervention);
+    inputs = inputs.first(std::min(inputs.size(), in_order_ ? taken_.size() : ports_.size()));
+  }
+  if (!in_order_) {
+    std::vector<Datum> sorted(taken_.size());
+    for (std::size_t i = 0; i < taken_.size(); ++i) {
+      if (taken_[i] < inputs.size()) sorted[i] = inputs[taken_[i]];
+    }
+    plain = std::move(sorted);
+    inputs = plain;
+  }
   const ReproducibleScope as_made(reproducible_);
   std::unique_ptr<Context> context;
   {

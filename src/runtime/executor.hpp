@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,9 @@ struct ExecutorOptions {
   // an optimizer. Runs with updates, and writes, are serialized.
   std::vector<Update> updates = {};
   Limits limits = {};  // on function inlining and constant folding
+  // Inputs with an initializer are always inputs. Otherwise they are constants until a run gives one of them
+  // a value: such runs use a second program, which is then built.
+  bool defaults_vary = false;
 };
 
 class Executor {
@@ -45,7 +49,8 @@ class Executor {
     const graph::ValueInfo* info;
     bool required;
   };
-  const std::vector<Port>& inputs() const { return inputs_; }
+  // Without initializers of files before IR version 4, which can nevertheless be given by name.
+  std::span<const Port> inputs() const { return std::span(ports_).first(shown_); }
   const std::vector<Port>& outputs() const { return outputs_; }
 
   // By name. Inputs are not copied: they must not change during the run. `watcher` sees the values of
@@ -55,7 +60,7 @@ class Executor {
   Result<std::vector<ops::Datum>> run(const std::map<std::string, ops::Datum>& inputs,
                                       Profile* profile = nullptr, Watcher* watcher = nullptr,
                                       Intervention* intervention = nullptr) const;
-  // In the order of inputs(); inputs with a default may be empty.
+  // In the order of inputs(), or of all that input() numbers; those with a default may be empty.
   Result<std::vector<ops::Datum>> run(std::span<const ops::Datum> inputs, Profile* profile = nullptr,
                                       Watcher* watcher = nullptr, Intervention* intervention = nullptr) const;
   // The same, into as many datums as outputs() has: no heap allocation once shapes are known.
@@ -71,8 +76,9 @@ class Executor {
   // begun continue with the old values.
   Result<void> write(const std::map<std::string, ops::Datum>& values) const;
 
-  // The index of an input; the error for an unknown name lists the inputs.
+  // The index of an input, below input_count(); the error for an unknown name lists the inputs.
   Result<std::size_t> input(std::string_view name) const;
+  std::size_t input_count() const { return ports_.size(); }
 
   ops::Memory& memory() const { return *memory_; }
   ThreadPool& pool() const { return *pool_; }
@@ -80,6 +86,11 @@ class Executor {
 
  private:
   Executor() = default;
+  void find_ports();
+  Result<const Executor*> general() const;
+  bool gives_default(std::span<const ops::Datum> inputs) const;
+  Result<void> run_general(std::span<const ops::Datum> inputs, std::span<ops::Datum> outputs,
+                           Profile* profile, Watcher* watcher, Intervention* intervention) const;
   Result<void> check(std::size_t index, const ops::Datum& value) const;
   Result<std::size_t> variable_number(std::string_view name) const;
   Result<void> make_variables(const ExecutorOptions& options);
@@ -90,7 +101,13 @@ class Executor {
   std::unique_ptr<ThreadPool> pool_;
   std::unique_ptr<Program> program_;
   std::map<std::string, std::size_t, std::less<>> numbers_;  // indices of inputs
-  std::vector<Port> inputs_, outputs_;
+  std::vector<Port> ports_, outputs_;
+  std::size_t shown_ = 0;           // the ports of inputs() come first
+  std::vector<std::size_t> taken_;  // by input of the program: its port
+  bool in_order_ = true;            // they are the first ports
+  ExecutorOptions options_;
+  mutable std::unique_ptr<Executor>
+      general_;                           // in which all ports are inputs of the program; made when needed
   std::unique_ptr<Variables> variables_;  // null if there are none
   struct Update {
     std::size_t variable, output;  // indices; the output's is in Program::outputs

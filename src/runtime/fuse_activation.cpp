@@ -3,11 +3,11 @@
 // ConvIntegerToFloat takes an activation, too.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 #include "graph/node.hpp"
 #include "ops/quantized/packed_tensor.hpp"
+#include "runtime/activations.hpp"
 #include "runtime/edit.hpp"
 #include "runtime/table.hpp"
 
@@ -39,45 +39,11 @@ bool is_integer_conv(const Step& step) { return is(step, "ConvIntegerToFloat", o
 
 bool has_activation(const Step& step) { return step.node->attribute("activation") != nullptr; }
 
-float real(const Step& step, std::string_view name, float otherwise) {
-  return graph::attribute_or(*step.node, name, otherwise);
-}
-
-// A single constant number; `otherwise` if the input is left out.
-std::optional<float> number(const Edit& edit, const Step& step, std::size_t i, float otherwise) {
-  if (i >= step.inputs.size() || step.inputs[i] < 0) return otherwise;
-  const Array* array = edit.constant(step.inputs[i]);
-  if (!array || array->type() != ElementType::float32 || array->count() != 1) return std::nullopt;
-  return *array->data<float>();
-}
-
-std::optional<std::vector<float>> bounds(const Edit& edit, const Step& step) {
-  constexpr float kMost = std::numeric_limits<float>::max();
-  std::optional<float> low, high;
-  if (step.version < 11) {  // attributes
-    low = real(step, "min", -kMost);
-    high = real(step, "max", kMost);
-  } else {
-    low = number(edit, step, 1, -kMost);
-    high = number(edit, step, 2, kMost);
-  }
-  if (!low || !high || !(*low <= *high)) return std::nullopt;
-  return std::vector{*low, *high};
-}
-
 // An activation that is one node.
 std::optional<Found> simple(const Edit& edit, const Program& program, std::size_t at) {
-  const Step& step = program.steps[at];
-  for (const std::string_view name : {"Relu", "Sigmoid", "Tanh", "HardSwish"}) {
-    if (is(step, name)) return Found{at, {}, std::string(name)};
-  }
-  if (is(step, "LeakyRelu")) return Found{at, {}, "LeakyRelu", {real(step, "alpha", 0.01f)}};
-  if (is(step, "HardSigmoid"))
-    return Found{at, {}, "HardSigmoid", {real(step, "alpha", 0.2f), real(step, "beta", 0.5f)}};
-  if (!is(step, "Clip")) return std::nullopt;
-  auto range = bounds(edit, step);
-  if (!range) return std::nullopt;
-  return Found{at, {}, "Clip", std::move(*range)};
+  auto found = activation_of_step(edit, program.steps[at]);
+  if (!found) return std::nullopt;
+  return Found{at, {}, std::move(found->name), std::move(found->parameters)};
 }
 
 // The consumers of a slot, in the order in which they run.
@@ -98,8 +64,8 @@ std::optional<Found> gate(const Edit& edit, const Program& program, std::size_t 
   for (const std::size_t i : steps_using(edit, value)) {
     const Step& step = program.steps[i];
     if (step.inputs.empty() || step.inputs[0] != value) continue;
-    const bool hard = is(step, "HardSigmoid") && std::abs(real(step, "alpha", 0.2f) - 1.0f / 6) < 1e-6f &&
-                      real(step, "beta", 0.5f) == 0.5f;
+    const bool hard = is(step, "HardSigmoid") && std::abs(real_of(step, "alpha", 0.2f) - 1.0f / 6) < 1e-6f &&
+                      real_of(step, "beta", 0.5f) == 0.5f;
     if (!is(step, "Sigmoid") && !hard) continue;
     const int product = edit.only_consumer(step.outputs[0]);
     if (product < 0 || !is(program.steps[static_cast<std::size_t>(product)], "Mul")) return std::nullopt;
@@ -124,7 +90,7 @@ bool is_pair(const Edit& edit, const Step& step, int value, float wanted) {
   if (step.version < 7 || step.inputs.size() != 2) return false;
   const std::size_t other = step.inputs[0] == value ? 1 : 0;
   return step.inputs[1 - other] == value && step.inputs[other] >= 0 &&
-         number(edit, step, other, 0) == wanted && edit.constant(step.inputs[other])->rank() <= 1;
+         constant_number(edit, step, other, 0) == wanted && edit.constant(step.inputs[other])->rank() <= 1;
 }
 
 // x · Clip(x + 3, 0, 6) / 6: HardSwish as written by exporters without the operator.
@@ -135,7 +101,7 @@ std::optional<Found> spelled_hard_swish(const Edit& edit, const Program& program
     const Step& add = program.steps[i];
     if (!is(add, "Add") || !is_pair(edit, add, value, 3.0f)) continue;
     const auto clip = follows(edit, program, i, "Clip");
-    if (!clip || bounds(edit, program.steps[*clip]) != std::vector{0.0f, 6.0f}) return std::nullopt;
+    if (!clip || clip_bounds(edit, program.steps[*clip]) != std::vector{0.0f, 6.0f}) return std::nullopt;
     const auto mul = follows(edit, program, *clip, "Mul");
     if (!mul) return std::nullopt;
     const std::vector<int>& factors = program.steps[*mul].inputs;

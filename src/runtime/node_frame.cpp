@@ -1,6 +1,7 @@
 #include "runtime/node_frame.hpp"
 
 #include "base/poison.hpp"
+#include "ops/layout.hpp"
 
 namespace anybit::runtime {
 
@@ -20,6 +21,7 @@ NodeFrame::NodeFrame(Context& context, const Step& step, std::size_t index, cons
   version = step.version;
   pool_ = &context.pool_;
   prepared_ = prepared;
+  finish_ = step.finish;
   inputs_ = context.pointers_;
   constant_ = {step.constant.get(), step.constant ? step.inputs.size() : 0};
 }
@@ -135,6 +137,7 @@ Result<Array*> NodeFrame::out_over(std::size_t i, std::size_t over, ElementType 
 Result<void> NodeFrame::share(std::size_t i, std::size_t from, const Dims& dims) {
   const int slot = output_slot(i);
   if (slot < 0) return {};
+  is_shared_ |= i == 0;
   const Array& source = in(from);
   const Place* planned = place(i);
   const int buffer = buffer_of(from);
@@ -153,8 +156,24 @@ Result<void> NodeFrame::share(std::size_t i, std::size_t from, const Dims& dims)
 Result<void> NodeFrame::set(std::size_t i, Datum value) {
   const int slot = output_slot(i);
   if (slot < 0) return {};
+  is_shared_ |= i == 0;
   if (value.is_array() && !value.array.owned()) value = TRY(keep(value));
   context_.slot(slot) = std::move(value);
+  return {};
+}
+
+Result<void> NodeFrame::finish() {
+  const std::span<const ops::FinishStep> steps = take_finish();
+  if (steps.empty()) return {};
+  Datum& datum = context_.slot(output_slot(0));
+  if (!datum.is_array() || datum.array.type() != ElementType::float32)
+    return ops::wrong(fmt::format("the result is {}", to_string(datum)), "float32, as the fusion expected");
+  if (is_shared_) datum.array = TRY(datum.array.copy(*context_.memory_));
+  Array& y = datum.array;
+  ops::parallel(*this, y.stored(), 0.3, [&](std::int64_t first, std::int64_t last) {
+    ops::finish(steps, {y.mutable_data<float>() + first, static_cast<std::size_t>(last - first)});
+  });
+  ops::clear_padding(y);
   return {};
 }
 

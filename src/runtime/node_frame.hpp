@@ -31,6 +31,8 @@ class NodeFrame final : public ops::Frame {
   Result<std::span<const ops::Datum>> call(std::string_view attribute,
                                            std::span<const ops::Datum> inputs) override;
   ops::Memory& memory() override { return *context_.memory_; }
+  // Applies the step's finish, if the operator has not done it.
+  Result<void> finish();
 
  private:
   int output_slot(std::size_t i) const;
@@ -50,6 +52,7 @@ class NodeFrame final : public ops::Frame {
   Context& context_;
   const Step& step_;
   std::size_t index_;
+  bool is_shared_ = false;                  // output 0 may share memory with an input
   std::forward_list<ops::Datum> unwanted_;  // outputs without a name: kept until the node is done
 };
 

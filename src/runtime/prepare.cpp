@@ -68,12 +68,24 @@ Result<void> free_variables(graph::Graph& graph, std::span<const std::string> na
                   hint.empty() ? "a dense initializer of the main graph" : hint);
 }
 
+void settle_defaults(graph::Model& model, Defaults defaults) {
+  constexpr std::int64_t kDefaultsAreInputs = 4;
+  if (defaults == Defaults::inputs)
+    model.ir_version = std::max(model.ir_version.value_or(0), kDefaultsAreInputs);
+  if (defaults != Defaults::constants) return;
+  std::unordered_set<std::string_view> initialized;
+  for (const graph::Tensor& one : model.graph->initializers) initialized.insert(one.name.str());
+  std::erase_if(model.graph->inputs,
+                [&](const graph::ValueInfo& one) { return initialized.contains(one.name.str()); });
+}
+
 }  // namespace
 
 Result<graph::Model> prepared(const graph::Model& model, const BuildOptions& options, graph::Budget& budget,
                               const std::shared_ptr<ops::Memory>& memory) {
   graph::Model copy = model;
   TRY(free_variables(*copy.graph, options.variables));
+  settle_defaults(copy, options.defaults);
   number_nodes(copy.graph->nodes);
   portable::to_operators(copy);
   passes::PrepareOptions each;

@@ -38,11 +38,12 @@ struct Step {
   const graph::Node* node = nullptr;
   const ops::Descriptor* descriptor = nullptr;
   std::int64_t version = 1;
-  std::string place;                 // for messages: "node '/conv1' (Conv)"
-  std::vector<int> inputs, outputs;  // slots; -1: left out
-  std::vector<int> captured;         // slots that its inner graphs use
-  std::vector<int> released;         // slots whose last use it is
-  std::vector<Shown> shown;          // of its outputs
+  std::string place;                    // for messages: "node '/conv1' (Conv)"
+  std::vector<int> inputs, outputs;     // slots; -1: left out
+  std::vector<int> captured;            // slots that its inner graphs use
+  std::vector<int> released;            // slots whose last use it is
+  std::vector<Shown> shown;             // of its outputs
+  std::vector<ops::FinishStep> finish;  // applied to output 0 after the operator
   struct Inner {
     std::string attribute;
     std::unique_ptr<Program> program;

@@ -22,6 +22,7 @@ Program steps_alone(const Program& program, std::initializer_list<std::size_t> s
     step.descriptor = from.descriptor;
     step.version = from.version;
     step.place = from.place;
+    step.finish = from.finish;
     for (const int slot : from.inputs) step.inputs.push_back(number(slot));
     for (const int slot : from.outputs) step.outputs.push_back(number(slot));
   }

@@ -48,6 +48,29 @@ def test_without_data_there_is_no_verdict(tool, folder):
     assert "Verdict" not in run(tool, folder, "quantize", "detector.onnx", "-o", "w8.onnx", "--recipe", "w8")
 
 
+def test_a_verdict_can_be_left_out(tool, folder):
+    words = ["quantize", "detector.onnx", "-o", "int8.onnx", "--recipe", "int8", "--calib", "samples"]
+    assert "Verdict" in run(tool, folder, *words)
+    file = (folder / "int8.onnx").read_bytes()
+    assert "Verdict" not in run(tool, folder, *words, "--no-verdict")
+    assert "verdict" not in json.loads(run(tool, folder, *words, "--no-verdict", "--json"))
+    assert (folder / "int8.onnx").read_bytes() == file
+    for other in ("--evaluate", "--report=r.html", "--labels=l.npy"):
+        done = subprocess.run([tool("anybit"), *words, "--no-verdict", other], cwd=folder, capture_output=True, text=True)
+        assert done.returncode == 2 and "--no-verdict" in done.stderr, done.stderr
+
+
+# The verdict of `quantize` takes the float model's outputs from calibration, where there was one.
+@pytest.mark.parametrize("recipe", ["int8", "w4", "dynamic-int8"])
+def test_quantize_and_compare_judge_alike(tool, folder, recipe):
+    made = json.loads(run(tool, folder, "quantize", "detector.onnx", "-o", "j.onnx", "--recipe", recipe, "--calib", "samples", "--json"))["verdict"]
+    compared = json.loads(run(tool, folder, "compare", "detector.onnx", "j.onnx", "--data", "samples", "--samples", "8", "--json"))["verdict"]
+    assert made["level"] == compared["level"] and len(made["parts"]) == len(compared["parts"]) > 0
+    for one, other in zip(made["parts"], compared["parts"]):
+        assert one["output"] == other["output"] and one["channels"] == other["channels"]
+        assert abs(one["sqnr_db"] - other["sqnr_db"]) < 0.01
+
+
 def test_labels_take_the_place_of_guesses(tool, tmp_path, request):
     root = request.config.rootpath
     pixels = np.load(root / "examples/digits/test_images.npy")[:200]

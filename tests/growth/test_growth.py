@@ -15,7 +15,7 @@ PROGRAM = pathlib.Path(os.environ.get("ANYBIT_BUILD", "build/release")) / "bin/a
 SMALLEST = 1100  # the memory planner tries several orders for up to 1000 values
 MOST = 2.3
 QUICK = [("identity_chain", "prepare"), ("many_outputs", "prepare"), ("relu_fan", "codegen"), ("concat_chain", "inspect"),
-         ("if_fan", "calibrate")]
+         ("concat_chain", "run"), ("concat_chain", "compare"), ("if_fan", "calibrate")]
 ALL = [(shape.__name__, command) for shape in shapes.SHAPES for command in shapes.COMMANDS]
 
 

@@ -219,12 +219,51 @@ def test_arms_flow_works_unchanged(digits, images):
 
 
 @pytest.mark.parametrize("call", [
-    lambda digits: anybit.Quantizer().quantize(digits, None, qat=True),
-    lambda digits: anybit.Quantizer().quantize_with_submodules(digits, [], is_qat=True),
-    lambda digits: anybit.get_symmetric_quantization_config(is_qat=True)])
-def test_quantization_aware_training_is_unsupported(call, digits):
-    with pytest.raises(anybit.Unsupported, match="not supported yet"):
-        call(digits)
+    lambda digits, images: anybit.quantize(digits, "ternary-weights", images[:64], qat={"steps": 30, "batch": 16}),
+    lambda digits, images: anybit.quantize(digits, {"global": "ternary-weights", "train": {"steps": 30, "batch": 16}}, images[:64]),
+    lambda digits, images: anybit.Quantizer().set_global("ternary-weights").quantize(digits, images[:64], qat={"steps": 30, "batch": 16})])
+def test_training_lowers_the_loss(call, digits, images):
+    training = call(digits, images).report.training
+    assert training["trained"] and training["steps"] == 30 and training["loss_after"] < training["loss_before"] / 2
+    assert training["agreement_after"] > training["agreement_before"]
+
+
+def test_arms_words_for_training_train(digits, images):
+    quantizer = anybit.Quantizer().set_global(anybit.get_symmetric_quantization_config(is_qat=True))
+    report = quantizer.quantize_with_submodules(digits, [(image[None],) for image in images[:4]], is_qat=True).report
+    assert report.training["samples"] == 4
+
+
+def test_a_function_sees_each_step_of_training_and_may_end_it(digits, images):
+    seen = []
+    anybit.quantize(digits, "ternary-weights", images[:16], qat={"steps": 5, "batch": 8}, on_step=seen.append)
+    assert [one["step"] for one in seen] == [1, 2, 3, 4, 5] and all(one["loss"] > 0 for one in seen)
+    with pytest.raises(anybit.Cancelled):
+        anybit.quantize(digits, "ternary-weights", images[:16], qat={"steps": 500, "batch": 8}, on_step=lambda step: step["step"] < 3)
+
+
+def test_an_exception_of_that_function_is_raised(digits, images):
+    def fail(step):
+        raise KeyError("mine")
+    with pytest.raises(KeyError, match="mine"):
+        anybit.quantize(digits, "ternary-weights", images[:16], qat={"steps": 50, "batch": 8}, on_step=fail)
+
+
+def test_an_iterator_is_trained_on_for_several_epochs(digits, images):
+    report = anybit.quantize(digits, "ternary-weights", ({"image": image[None]} for image in images[:16]), qat={"steps": 12, "batch": 8}).report
+    assert report.training["samples"] == 16 and report.training["steps"] == 12
+
+
+@pytest.mark.parametrize("options, message", [
+    ({"stepz": 3}, "steps"), ({"loss": "hinge"}, "kl"), ({"rate": -1}, "rate"), ({"steps": "many"}, "steps")])
+def test_wrong_options_of_training_are_refused(options, message, digits, images):
+    with pytest.raises(anybit.InvalidArgument, match=message):
+        anybit.quantize(digits, "ternary-weights", images[:8], qat=options)
+
+
+def test_training_without_data_is_refused(digits):
+    with pytest.raises(anybit.InvalidArgument, match="training needs samples"):
+        anybit.quantize(digits, "ternary-weights", qat=True)
 
 
 def test_recipes_of_quark_are_read_as_dicts(digits):

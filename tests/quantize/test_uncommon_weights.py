@@ -1,9 +1,11 @@
 """Weights that are shared, of recurrent and transposed layers, or with extreme values."""
+import collections
+
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from support.quantizing import in_anybit, in_onnxruntime, report_of, run_tool
+from support.quantizing import in_anybit, in_onnxruntime, net, report_of, run_tool, samples
 
 
 def save(path, nodes, inputs, outputs, constants, opset=17):
@@ -182,3 +184,21 @@ def test_a_target_supports_certain_pairs_only(tool, tmp_path, recipe, told):
     done = run_tool(tool, "quantize", model, "-o", tmp_path / "q.onnx", "--recipe", tmp_path / "recipe.yaml", "--target", "ethos-u55-128",
                     "--calib", tmp_path / "x.npy", code=2)
     assert "target ethos-u55-128 does not support" in done.stderr and told in done.stderr
+
+
+@pytest.mark.parametrize("recipe", ["w8", "int8"])
+def test_weights_that_are_inputs_with_a_default_become_constants(tool, tmp_path, recipe):
+    """Exporters once listed weights as inputs, here all but one constant; a caller cannot replace a quantized weight by floats."""
+    model = net()
+    onnx.save(model, tmp_path / "plain.onnx")
+    listed = [helper.make_tensor_value_info(one.name, one.data_type, one.dims) for one in model.graph.initializer]
+    model.graph.input.extend(listed[:-1])
+    onnx.save(model, tmp_path / "listed.onnx")
+    samples(tmp_path / "calib")
+    for name in ("plain", "listed"):
+        done = run_tool(tool, "quantize", tmp_path / f"{name}.onnx", "-o", tmp_path / f"{name}.q.onnx", "-r", recipe, "--calib", tmp_path / "calib")
+        assert ("weights that the model lists among its inputs are constants now" in done.stdout + done.stderr) == (name == "listed")
+    plain, found = (onnx.load(tmp_path / f"{name}.q.onnx").graph for name in ("plain", "listed"))
+    weights = {node.input[i] for node in found.node for i in (1, 2) if node.op_type in ("Conv", "Gemm", "MatMul") and len(node.input) > i}
+    assert not weights & {one.name for one in found.input}
+    assert collections.Counter(node.op_type for node in found.node) == collections.Counter(node.op_type for node in plain.node)

@@ -16,7 +16,7 @@ LISTS = {
     "src/quantize/presets.cpp": "the rows of presets",
     "src/quantize/reduce_range.cpp": "the order in which ONNX Runtime's kernels read weights",
     "src/quantize/target.cpp": "the rows of targets",
-    "src/runtime/fuse_activation.cpp": "names of the activations of FusedConv",
+    "src/runtime/activations.cpp": "names of the activations of FusedConv",
     "src/runtime/fuse_qdq.cpp": "the fusion's own functions, by operator",
 }
 # Files that compare a format by its name, and why.

@@ -42,7 +42,7 @@ def test_no_two_test_files_have_the_same_name():
 def test_tests_share_a_package_and_no_paths():
     """tests/support is imported as a package; only the built Python package needs a path."""
     found = [path for path in tracked(".py") if path.startswith(("tests/", "bench/", "scripts/")) and "sys.path" in text_of(path)]
-    assert sorted(set(found) - {"tests/rules/test_tree.py"}) == ["bench/bench_python.py", "bench/bench_sensitivity.py",
+    assert sorted(set(found) - {"tests/rules/test_tree.py"}) == ["bench/bench_nnpa.py", "bench/bench_python.py", "bench/bench_sensitivity.py",
                                                                "bench/bench_verdict.py", "tests/conftest.py"]
 
 

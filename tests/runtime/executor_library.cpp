@@ -7,10 +7,12 @@
 
 #include "io/model_file.hpp"
 #include "io/onnx/save.hpp"
+#include "ops/table.hpp"
 #include "passes/prepare.hpp"
 #include "passes/raise_opset.hpp"
 #include "passes/recognise.hpp"
 #include "runtime/executor.hpp"
+#include "train/backward.hpp"
 
 using namespace anybit;
 
@@ -110,6 +112,37 @@ EXPORT const char* model_recognise(const char* bytes, std::size_t size) {
     text += "|";
     for (const std::string& name : group.inputs) text += name + " ";
     text += "|" + group.output + "\n";
+  }
+  return text.c_str();
+}
+// The bytes of the model with the gradients of `loss` with regard to `wanted` (one per line) as further
+// outputs.
+EXPORT const char* model_gradients(const char* bytes, std::size_t size, const char* loss, const char* wanted,
+                                   int recompute, std::size_t* length) {
+  static thread_local std::string text;
+  auto model = io::parse(Bytes::own(std::string(bytes, size)));
+  if (failed(model)) return nullptr;
+  std::istringstream lines(wanted);
+  std::vector<std::string> names;
+  for (std::string line; std::getline(lines, line);) names.push_back(line);
+  const auto gradients = train::add_gradients(*model, loss, names, {.recompute = recompute != 0});
+  if (failed(gradients)) return nullptr;
+  for (const std::string& name : *gradients) {
+    graph::ValueInfo& output = model->graph->outputs.emplace_back();
+    output.name = graph::Text(name);
+  }
+  auto result = onnx::serialize(*model);
+  if (failed(result)) return nullptr;
+  text = std::move(result).value();
+  *length = text.size();
+  return text.data();
+}
+// The operators with a gradient rule, "domain:Name", one per line.
+EXPORT const char* operators_with_gradient() {
+  static thread_local std::string text;
+  text.clear();
+  for (const ops::Descriptor* one : ops::table()) {
+    if (one->gradient) text += std::string(one->domain) + ":" + std::string(one->name) + "\n";
   }
   return text.c_str();
 }

@@ -75,6 +75,55 @@ def test_computed_weights_are_supported():
     close(Executor(model).run([x, w])[0], reference(model, {"x": x, "w": w})[0])
 
 
+GROUPED = [  # channels, outputs, groups, kernel, stride
+    (40, 40, 1, 3, 1), (20, 20, 20, 3, 1), (16, 48, 16, 5, 2), (12, 12, 3, 3, 1), (64, 32, 16, 3, 2), (24, 24, 2, 1, 1), (3, 16, 1, 5, 2),
+    (36, 30, 6, 3, 1)]
+
+
+@pytest.mark.parametrize("side", [4, 15])
+@pytest.mark.parametrize("channels,outputs,groups,kernel,stride", GROUPED)
+def test_weights_that_vary_give_the_bits_of_constant_ones(channels, outputs, groups, kernel, stride, side):
+    random = np.random.default_rng(SEED)
+    x = random.standard_normal((3, channels, side, side + 2), np.float32)
+    w, bias = random.standard_normal((outputs, channels // groups, kernel, kernel), np.float32), random.standard_normal(outputs, np.float32)
+    ports = [("x", TensorProto.FLOAT, ("n", *x.shape[1:])), ("w", TensorProto.FLOAT, w.shape), ("b", TensorProto.FLOAT, bias.shape)]
+    node = helper.make_node("Conv", ["x", "w", "b"], ["y"], group=groups, pads=[1] * 4, strides=[stride] * 2)
+    varying = model_of([node], ports, [("y", TensorProto.FLOAT)], {})
+    constant = model_of([node], ports[:1], [("y", TensorProto.FLOAT)], {"w": w, "b": bias})
+    got = Executor(constant, threads=2).run([x])[0]
+    close(got, reference(constant, {"x": x})[0])
+    np.testing.assert_array_equal(Executor(varying).run([x, w, bias])[0], got)
+    for n in range(3):  # and those of each image alone
+        np.testing.assert_array_equal(Executor(constant).run([x[n:n + 1]])[0], got[n:n + 1])
+
+
+@pytest.mark.parametrize("channels,outputs,groups,kernel,stride", GROUPED)
+@pytest.mark.parametrize("special", [np.nan, np.inf])
+def test_nan_and_infinity_reach_the_results_that_depend_on_them_and_no_others(channels, outputs, groups, kernel, stride, special):
+    random = np.random.default_rng(SEED)
+    x = random.standard_normal((1, channels, 17, 14), np.float32)
+    x[0, channels - 1, 6, 9] = special
+    w = random.standard_normal((outputs, channels // groups, kernel, kernel), np.float32)
+    nodes = [helper.make_node("Conv", ["x", "w"], ["a"], group=groups, pads=[1] * 4, strides=[stride] * 2),
+             helper.make_node("Relu", ["a"], ["b"]), helper.make_node("Conv", ["b", "v"], ["y"])]
+    v = np.ones((1, outputs, 1, 1), np.float32)  # reads the padding of blocks
+    model = model_of(nodes, [("x", TensorProto.FLOAT, x.shape)], [("y", TensorProto.FLOAT)], {"w": w, "v": v})
+    got, wanted = Executor(model).run([x])[0], reference(model, {"x": x})[0]
+    np.testing.assert_array_equal(np.isnan(got), np.isnan(wanted))
+    np.testing.assert_array_equal(np.isinf(got), np.isinf(wanted))
+    finite = np.isfinite(wanted)
+    assert 0 < finite.sum() < finite.size
+    close(got[finite], wanted[finite], 1e-5)
+
+
+def test_weights_that_are_not_finite_do_not_reach_the_padding():
+    x, w = np.ones((1, 8, 5, 5), np.float32), np.ones((8, 8, 3, 3), np.float32)
+    w[3, 2, 0, 0] = np.inf
+    model = model_of([helper.make_node("Conv", ["x", "w"], ["y"], pads=[1] * 4)], [("x", TensorProto.FLOAT, x.shape)],
+                     [("y", TensorProto.FLOAT)], {"w": w})
+    np.testing.assert_array_equal(Executor(model).run([x])[0], reference(model, {"x": x})[0])
+
+
 @pytest.mark.parametrize("activation,parameters", [("Relu", []), ("LeakyRelu", [0.2]), ("Clip", [-0.5, 1.5]),
                                                    ("Sigmoid", []), ("Tanh", []), ("HardSigmoid", [0.3, 0.4])])
 @pytest.mark.parametrize("channels", [16, 12])

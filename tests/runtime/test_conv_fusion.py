@@ -39,7 +39,7 @@ GRAPHS = {
                             node("Mul", ["a", "c"], ["m"]), node("Div", ["m", "six"], ["y"])], ["com.microsoft:FusedConv"]),
     "not quite hard swish": ([conv("x", "a"), node("Add", ["a", "three"], ["t"]), node("Clip", ["t", "zero", "six"], ["c"]),
                               node("Mul", ["a", "c"], ["m"]), node("Div", ["m", "three"], ["y"])],
-                             [":Conv", ":Add", ":Clip", ":Mul", ":Div"]),
+                             [":Conv", "ai.anybit:Elementwise"]),
     "late bias": ([conv("x", "a"), node("Add", ["plane", "a"], ["y"])], [":Conv"]),
     "residual": ([conv("x", "a"), conv("a", "c", "w1"), node("Add", ["a", "c"], ["s"]), node("Relu", ["s"], ["y"])],
                  [":Conv", "com.microsoft:FusedConv"]),
@@ -50,7 +50,7 @@ GRAPHS = {
                   [":GlobalAveragePool", "com.microsoft:FusedConv"]),
     "stretches": ([node("GlobalAveragePool", ["x"], ["p"]), conv("p", "a"), node("Add", ["a", "x"], ["s"]), node("Relu", ["s"], ["y"])],
                   [":GlobalAveragePool", "com.microsoft:FusedConv"]),
-    "used twice": ([conv("x", "a"), node("Relu", ["a"], ["r"]), node("Add", ["a", "r"], ["y"])], [":Conv", ":Relu", ":Add"]),
+    "used twice": ([conv("x", "a"), node("Relu", ["a"], ["r"]), node("Add", ["a", "r"], ["y"])], [":Conv", "ai.anybit:Elementwise"]),
     "not a bias": ([conv("x", "a"), node("Add", ["a", "row"], ["y"])], [":Conv", ":Add"]),
 }
 
@@ -135,7 +135,7 @@ def test_an_activation_after_a_dynamic_convolution_is_fused(op, attributes):
 def test_scales_and_biases_of_other_shapes_are_not_fused_into_a_dynamic_convolution(scale, bias):
     model, x = dynamic_conv(np.random.default_rng(SEED), 16, 16, 1, 3, scale, bias)
     np.testing.assert_array_equal(Executor(model).run([x])[0], Executor(model, fuse=False).run([x])[0])
-    assert ":Mul" in Executor(model).steps() or ":Add" in Executor(model).steps()
+    assert {":Mul", ":Add", "ai.anybit:Elementwise"} & set(Executor(model).steps())
 
 
 @pytest.mark.parametrize("channels", [12, 16])

@@ -40,7 +40,7 @@ def test_linear_operators_that_share_a_cast_are_computed_in_float32(kind):
     for i in range(3):
         nodes += [helper.make_node("MatMul", ["h", f"w{i}"], [f"p{i}"]), cast(f"p{i}", f"y{i}", TensorProto.FLOAT)]
     model = model_of(nodes, {"x": x}, {f"y{i}": TensorProto.FLOAT for i in range(3)}, constants)
-    check_bits(model, {"x": x}, ["CastThrough"] * 4 + ["MatMul"] * 3)
+    check_bits(model, {"x": x}, ["CastThrough"] + ["MatMul"] * 3)
 
 
 def test_matmuls_of_two_activations_are_computed_in_float32():
@@ -48,7 +48,7 @@ def test_matmuls_of_two_activations_are_computed_in_float32():
     feeds = {"a": rng.standard_normal((2, 4, 6)).astype(np.float32), "b": rng.standard_normal((2, 6, 5)).astype(np.float32)}
     nodes = [cast("a", "ah", TensorProto.FLOAT16), cast("b", "bh", TensorProto.FLOAT16),
              helper.make_node("MatMul", ["ah", "bh"], ["p"]), cast("p", "y", TensorProto.FLOAT)]
-    check_bits(model_of(nodes, feeds, {"y": TensorProto.FLOAT}), feeds, ["CastThrough"] * 3 + ["MatMul"])
+    check_bits(model_of(nodes, feeds, {"y": TensorProto.FLOAT}), feeds, ["CastThrough"] * 2 + ["MatMul"])
 
 
 def test_a_cast_with_other_consumers_stays_and_so_do_its_linear_operators():
@@ -65,7 +65,7 @@ def test_the_input_of_a_cast_may_have_any_type(dtype):
     x = (np.arange(12).reshape(3, 4) * 1000.0 % 257).astype(dtype)
     w = np.random.default_rng(SEED).standard_normal((4, 5)).astype(np.float16)
     nodes = [cast("x", "h", TensorProto.FLOAT16), helper.make_node("MatMul", ["h", "w"], ["p"]), cast("p", "y", TensorProto.FLOAT)]
-    check_bits(model_of(nodes, {"x": x}, {"y": TensorProto.FLOAT}, {"w": w}), {"x": x}, ["CastThrough", "MatMul", "CastThrough"])
+    check_bits(model_of(nodes, {"x": x}, {"y": TensorProto.FLOAT}, {"w": w}), {"x": x}, ["CastThrough", "MatMul"])
 
 
 def test_text_may_be_cast():

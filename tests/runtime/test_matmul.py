@@ -284,3 +284,18 @@ def test_matmul_n_bits_supports_g_idx_and_rejects_invalid_ones():
     inputs[4] = np.full(64, 2, np.int32)
     with pytest.raises(ExecutorError, match="g_idx"):
         ours("MatMulNBits", inputs, (), **attributes)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 4, 5, 7])
+@pytest.mark.parametrize("inner, columns", [(1, 1), (3, 15), (64, 16), (37, 64), (130, 133), (200, 257)])
+def test_a_matrix_has_the_same_product_as_a_constant_and_as_an_input(rows, inner, columns):
+    rng = np.random.default_rng([rows, inner, columns])
+    a, b = (rng.standard_normal(shape).astype(np.float32) for shape in ((rows, inner), (inner, columns)))
+    infos = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, x.shape) for name, x in (("a", a), ("b", b))]
+    made = [onnx.helper.make_graph([onnx.helper.make_node("MatMul", ["a", "b"], ["y"])], "g", infos[:count],
+                                   [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)], held)
+            for count, held in ((2, []), (1, [onnx.numpy_helper.from_array(b, "b")]))]
+    one, other = (onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=9) for graph in made)
+    got = Executor(one).run({"a": a, "b": b})[0]
+    assert np.array_equal(got, Executor(other).run({"a": a})[0])
+    np.testing.assert_allclose(got, a.astype(np.float64) @ b.astype(np.float64), rtol=1e-4, atol=1e-4)

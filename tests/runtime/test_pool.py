@@ -105,3 +105,21 @@ def test_a_window_larger_than_the_input_has_one_position_with_ceil_mode(op):
     close(Executor(model(ceil_mode=1)).run({"x": x})[0], reference(model(ceil_mode=1), {"x": x})[0])
     with pytest.raises(ExecutorError, match="the window spans 3"):
         Executor(model()).run({"x": x})
+
+
+@pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("stride", [1, 2, 3])
+@pytest.mark.parametrize("blocked", [False, True])
+def test_a_maximum_with_a_special_value_in_its_window(special, stride, blocked):
+    random = np.random.default_rng(SEED)
+    x = random.standard_normal((1, 8, 13, 27), np.float32)
+    x[0, :, random.integers(0, 13, 12), random.integers(0, 27, 12)] = special
+    attributes = dict(kernel_shape=[3, 3], strides=[stride] * 2, pads=[1] * 4)
+    nodes = [helper.make_node("MaxPool", ["c" if blocked else "x"], ["y"], **attributes)]
+    if blocked:  # a convolution by the identity
+        nodes.insert(0, helper.make_node("Conv", ["x", "w"], ["c"], group=8))
+    model = model_of(nodes, [("x", TensorProto.FLOAT, x.shape)], [("y", TensorProto.FLOAT)],
+                     {"w": np.ones((8, 1, 1, 1), np.float32)} if blocked else {})
+    padded = np.pad(x, [(0, 0), (0, 0), (1, 1), (1, 1)], constant_values=-np.inf)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))[:, :, ::stride, ::stride]
+    np.testing.assert_array_equal(Executor(model).run([x])[0], windows.max((4, 5)))

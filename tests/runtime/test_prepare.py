@@ -255,6 +255,34 @@ def test_constants_are_folded_but_not_expanded_nor_copied():
     assert len(after.SerializeToString()) < len(model.SerializeToString()) + 2000
 
 
+@pytest.mark.parametrize("seed", range(16))
+def test_nested_concats_of_constants_are_folded(seed):
+    """A random tree: constants before and behind, values that are used twice, another axis; every other tree has an input of the model."""
+    random = np.random.default_rng(seed)
+    constants = {f"c{i}": values(2, 2, seed=i) for i in range(14)} | {"row": np.int64([2, -1])}
+    loose, nodes = [*constants][:-1] + ["x"] * (seed % 2), []
+    while len(loose) > 1:
+        a = loose.pop(int(random.integers(len(loose))))
+        b = a if random.random() < 0.1 else loose.pop(int(random.integers(len(loose))))
+        made = f"k{len(nodes)}"
+        if a == b or random.random() > 0.1:
+            nodes.append(helper.make_node("Concat", [a, b], [made], axis=1 if random.random() < 0.8 else -1))
+        else:
+            nodes.append(helper.make_node("Concat", [a, a], [f"{made}_tall"], axis=0))
+            nodes.append(helper.make_node("Reshape", [f"{made}_tall", "row"], [f"{made}_wide"]))
+            nodes.append(helper.make_node("Concat", [f"{made}_wide", b], [made], axis=1))
+        loose.append(made)
+    nodes.append(helper.make_node("Mul", [loose[0], "z"], ["y"]))
+    inputs = [helper.make_tensor_value_info(name, 1, [2, 2] if name == "x" else []) for name in "xz"[1 - seed % 2:]]
+    graph = helper.make_graph(nodes, "g", inputs, [helper.make_tensor_value_info("y", 1, [2, None])],
+                              [numpy_helper.from_array(array, name) for name, array in constants.items()])
+    model = helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)])
+    after, changes = same_after(model, {one.name: values(2, 2) if one.name == "x" else np.array(2, np.float32) for one in inputs})
+    assert changes["fold_constants"] > 0
+    if seed % 2 == 0:
+        assert operators(after) == ["Mul"]
+
+
 def test_quantized_weights_and_random_numbers_are_not_folded():
     model = parsed("""<ir_version: 8, opset_import: ["" : 17]>
       main (float[4, 4] x) => (float[4, 4] y, float[2] r) {

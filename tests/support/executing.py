@@ -27,9 +27,9 @@ def _library():
     library = ctypes.CDLL(str((build / "lib" / "libexecutor_library.so").resolve()))
     pointer = ctypes.c_void_p
     for name in ("executor_load", "executor_parse", "value_array", "value_sequence", "value_nothing", "value_item",
-                 "value_data", "value_string", "model_raise", "model_prepare"):
+                 "value_data", "value_string", "model_raise", "model_prepare", "model_gradients"):
         getattr(library, name).restype = pointer
-    for name in ("executor_error", "executor_input_name", "executor_steps"):
+    for name in ("executor_error", "executor_input_name", "executor_steps", "operators_with_gradient"):
         getattr(library, name).restype = ctypes.c_char_p
     for name in ("value_dim", "executor_peak_memory", "executor_time"):
         getattr(library, name).restype = ctypes.c_int64
@@ -121,6 +121,19 @@ def prepare(model, only=(), keep=()):
                                      ctypes.byref(size), ctypes.byref(told))
     result = onnx.load_from_string(ctypes.string_at(_check(prepared), size.value))
     return result, {name: int(number) for name, number in map(str.split, told.value.decode().splitlines())}
+
+
+def with_gradients(model, loss, wanted, recompute=False):
+    """The model with the gradients of the value `loss` with regard to the values `wanted` as further outputs."""
+    data, size = model.SerializeToString(), ctypes.c_size_t()
+    made = LIBRARY.model_gradients(data, ctypes.c_size_t(len(data)), loss.encode(), "\n".join(wanted).encode(),
+                                   int(recompute), ctypes.byref(size))
+    return onnx.load_from_string(ctypes.string_at(_check(made), size.value))
+
+
+def operators_with_gradient():
+    """"domain:Name" of each operator that has a gradient rule."""
+    return LIBRARY.operators_with_gradient().decode().split()
 
 
 def recognise(model):

@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 import tempfile
 from pathlib import Path
-from typing import Any, NamedTuple, Optional, Sequence
+from typing import Any, Mapping, NamedTuple, Optional, Sequence, Union
 
 from .. import _anybit, _config
 from .._checks import checked
@@ -99,7 +99,7 @@ class EthosUQuantizer(Quantizer):
         return CallableModel.of(super().transform_for_annotation(model))
 
     @checked
-    def quantize(self, model: Source, calibration: Samples = None, qat: bool = False, **options: Any) -> Model:
+    def quantize(self, model: Source, calibration: Samples = None, qat: Union[bool, Mapping[str, Any]] = False, **options: Any) -> Model:
         """Quantizes the model according to the rules. Options are those of ``anybit.quantize``."""
         with tempfile.TemporaryDirectory(prefix="anybit-") as folder:
             return CallableModel.of(self._quantize_for(self._written(Path(folder)), model, calibration, qat, options))

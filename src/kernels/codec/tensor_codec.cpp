@@ -487,6 +487,27 @@ Counts TensorCodec::count_losses(std::span<const float> values, const Parameters
   return counts;
 }
 
+void TensorCodec::pass_inside(std::span<const float> values, const Parameters& parameters, float widened,
+                              Outside outside, const float* dy, float* dx, ThreadPool& pool) const {
+  if (count_ == 0) return;
+  const bool inward = outside == Outside::inward;
+  const std::int64_t chunk = std::max<std::int64_t>(kTile / std::max<std::int64_t>(grouping_.size(), 1), 1);
+  pool.run(grouping_.groups(), chunk, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t group = first; group < last; ++group) {
+      const formats::Range range =
+          codec_->range(std::span(parameters).subspan(to_size(group) * stride_, stride_));
+      const float low = range.low * widened, high = range.high * widened;
+      for_runs(group, [&](std::int64_t offset, std::int64_t length) {
+        for (std::size_t i = to_size(offset); i < to_size(offset + length); ++i) {
+          const float x = values[i], g = dy[i];
+          const bool pass = (x <= high || (inward && g > 0)) && (x >= low || (inward && g < 0));
+          dx[i] = pass ? g : 0.0F;
+        }
+      });
+    }
+  });
+}
+
 double TensorCodec::bits_per_value() const {
   double per_group = 0, once = 0;
   for (const formats::Field& field : codec_->fields(grouping_.size())) {

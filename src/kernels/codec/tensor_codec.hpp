@@ -30,6 +30,12 @@ struct Counts {
   std::int64_t not_a_number = 0;
 };
 
+// What becomes of the gradients of values outside the range of their group.
+enum class Outside : std::uint8_t {
+  zero,
+  inward,  // they stay if a step against them moves the value towards the range
+};
+
 class TensorCodec {
  public:
   static Result<TensorCodec> make(std::string_view format, const formats::Dims& dims,
@@ -92,6 +98,9 @@ class TensorCodec {
 
   Counts count_losses(std::span<const float> values, const Parameters& parameters,
                       std::span<const float> quantized) const;
+  // The gradient of straight-through rounding: dx is dy inside the range of a group, times `widened`.
+  void pass_inside(std::span<const float> values, const Parameters& parameters, float widened,
+                   Outside outside, const float* dy, float* dx, ThreadPool& pool) const;
   // Bits per value of the tensor, parameters included.
   double bits_per_value() const;
 

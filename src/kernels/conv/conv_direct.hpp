@@ -17,6 +17,8 @@ struct ConvSizes {
   // Terms per sum (reduction length).
   std::int64_t depth() const { return in_per_group() * kernel_size(window); }
   std::int64_t rows() const { return batch * out_channels * window[0].output * window[1].output; }
+
+  friend bool operator==(const ConvSizes&, const ConvSizes&) = default;
 };
 
 // Adds one input channel's terms to outputs [from, from + count) of a row.

@@ -1,11 +1,11 @@
 #include "kernels/conv/conv_onednn.hpp"
 
+#include "kernels/conv/onednn_engine.hpp"
+
 #ifndef ANYBIT_ONEDNN
 
 namespace anybit::kernels {
 
-bool DnnlConv::available() { return false; }
-int DnnlConv::instruction_set() { return 0; }
 std::shared_ptr<const DnnlConv> DnnlConv::make(const DnnlPiece&) { return nullptr; }
 
 }  // namespace anybit::kernels
@@ -18,7 +18,6 @@ std::shared_ptr<const DnnlConv> DnnlConv::make(const DnnlPiece&) { return nullpt
 
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
 #include <future>
 #include <mutex>
 #include <new>
@@ -27,40 +26,8 @@ std::shared_ptr<const DnnlConv> DnnlConv::make(const DnnlPiece&) { return nullpt
 #include <string_view>
 #include <vector>
 
-#include "base/cpu.hpp"
-#include "base/reproducible.hpp"
-
-// From the OpenMP library that oneDNN is linked with; not every compiler comes with an OpenMP header.
-extern "C" void omp_set_num_threads(int count);
-extern "C" int omp_get_max_threads(void);
-
 namespace anybit::kernels {
 namespace {
-
-// oneDNN asks OpenMP for the number of threads. This limits it to one: the threads are ours.
-class OneThread {
- public:
-  OneThread() : before_(omp_get_max_threads()) {
-    if (before_ != 1) omp_set_num_threads(1);
-  }
-  ~OneThread() {
-    if (before_ != 1) omp_set_num_threads(before_);
-  }
-  OneThread(const OneThread&) = delete;
-  OneThread& operator=(const OneThread&) = delete;
-
- private:
-  int before_;
-};
-
-// oneDNN crashes if an allocation fails while it creates an object: it runs constructors on null. So more
-// memory than it needs is allocated and released first, which fails cleanly.
-void expect_memory(std::size_t bytes) {
-  void* volatile piece = std::malloc(bytes);
-  if (!piece) throw std::bad_alloc();
-  std::free(piece);
-}
-constexpr std::size_t kForPrimitive = std::size_t{2} << 20, kForLane = std::size_t{64} << 10;
 
 // Detects NaN in activations by the floating-point exception "invalid", raised on this thread since
 // construction: x86 raises it for minima, maxima and comparisons with NaN, and each of oneDNN's activations
@@ -76,29 +43,6 @@ class InvalidSeen {
   static bool now() { return false; }
 #endif
 };
-
-// oneDNN accepts a cap only before its first use. If other code in the process used it first, it is not used
-// here.
-bool obeys_cap() {
-  static const bool done = [] {
-    switch (cpu_cap()) {
-      case CpuCap::sse4:
-        return dnnl_set_max_cpu_isa(dnnl_cpu_isa_sse41) == dnnl_success;
-      case CpuCap::avx2:
-        return dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx2) == dnnl_success;
-      case CpuCap::avx512:
-      case CpuCap::none:
-        break;
-    }
-    return true;
-  }();
-  return done;
-}
-
-const dnnl::engine& engine() {
-  static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
-  return cpu;
-}
 
 using Tag = dnnl::memory::format_tag;
 using Desc = dnnl::memory::desc;
@@ -192,18 +136,18 @@ dnnl::convolution_forward::primitive_desc describe(const DnnlPiece& piece) {
   dnnl::primitive_attr attributes;
   attributes.set_post_ops(post);
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  return {desc, attributes, engine(), true};
+  return {desc, attributes, onednn_engine(), true};
 }
 
 // The objects of one call, kept for the next.
 struct Lane {
   explicit Lane(const dnnl::convolution_forward::primitive_desc& desc)
-      : stream(engine()),
-        x(desc.src_desc(), engine(), nullptr),
-        weights(desc.weights_desc(), engine(), nullptr),
-        bias(desc.bias_desc(), engine(), nullptr),
-        y(desc.dst_desc(), engine(), nullptr),
-        scratch(desc.scratchpad_desc(), engine(), nullptr) {}
+      : stream(onednn_engine()),
+        x(desc.src_desc(), onednn_engine(), nullptr),
+        weights(desc.weights_desc(), onednn_engine(), nullptr),
+        bias(desc.bias_desc(), onednn_engine(), nullptr),
+        y(desc.dst_desc(), onednn_engine(), nullptr),
+        scratch(desc.scratchpad_desc(), onednn_engine(), nullptr) {}
   dnnl::stream stream;
   dnnl::memory x, weights, bias, y, scratch;
 };
@@ -339,10 +283,6 @@ class Known {
 
 }  // namespace
 
-bool DnnlConv::available() { return obeys_cap() && !reproducible(); }
-
-int DnnlConv::instruction_set() { return obeys_cap() ? dnnl_get_effective_cpu_isa() : 0; }
-
 std::shared_ptr<const DnnlConv> DnnlConv::make(const DnnlPiece& piece) {
   if (!available() || !countable(piece.sizes)) return nullptr;
   if (piece.kind == ConvKind::depthwise && is_deep(piece.sizes)) return nullptr;
@@ -369,3 +309,10 @@ std::shared_ptr<const DnnlConv> DnnlConv::make(const DnnlPiece& piece) {
 }  // namespace anybit::kernels
 
 #endif
+
+namespace anybit::kernels {
+
+bool DnnlConv::available() { return onednn_available(); }
+int DnnlConv::instruction_set() { return onednn_instruction_set(); }
+
+}  // namespace anybit::kernels

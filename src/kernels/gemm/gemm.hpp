@@ -61,6 +61,8 @@ class FloatRhs {
                              float* scratch) const = 0;
   // All panels one after another, k·16 floats each; null if they are not stored so.
   virtual const float* packed() const { return nullptr; }
+  // The matrix itself, if its rows are contiguous in memory; null otherwise.
+  virtual const MatrixView<float>* rows() const { return nullptr; }
   // Computes all of the GEMM, with the same sums, if this class has its own kernel; false: it has none.
   virtual bool multiply(const FloatGemmWork&, ThreadPool&) const { return false; }
   virtual std::int64_t bytes() const { return 0; }  // memory that it holds
@@ -81,11 +83,12 @@ class PackedFloats final : public FloatRhs {
   AlignedBytes memory_;
 };
 
-// A matrix that changes from run to run: panels are packed when needed.
+// A matrix that changes from run to run: panels are packed when needed, not for a few rows of A.
 class PlainFloats final : public FloatRhs {
  public:
   PlainFloats(MatrixView<float> b, std::int64_t n) : b_(b), n_(n) {}
   const float* panel(std::int64_t index, std::int64_t k, std::int64_t count, float* scratch) const override;
+  const MatrixView<float>* rows() const override { return b_.column_stride == 1 ? &b_ : nullptr; }
 
  private:
   MatrixView<float> b_;

@@ -62,9 +62,9 @@ struct Cut {
     const std::int64_t panel_macs = std::max<std::int64_t>(1, std::min(m, rows) * kPanel * k);
     const std::int64_t wanted = std::max<std::int64_t>(1, 16 / row_blocks);
     panels = std::max(Ratio(kPartMacs, panel_macs), std::min(kBlockPanels, Ratio(all, wanted)));
-    panels = std::min(panels, all);
+    panels = std::min(Ratio(panels, 2) * 2, all);  // the widest kernels take two at a time
     panel_blocks = Ratio(all, panels);
-    panels = Ratio(all, panel_blocks);
+    panels = std::min(Ratio(Ratio(all, panel_blocks), 2) * 2, all);
     panel_blocks = Ratio(all, panels);
     depth_blocks = std::max<std::int64_t>(1, Ratio(k, max_depth));
     depth = Ratio(Ratio(k, depth_blocks), 4) * 4;

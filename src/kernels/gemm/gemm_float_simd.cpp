@@ -53,9 +53,15 @@ HWY_NOINLINE void FloatTile(const float* HWY_RESTRICT a, std::int64_t stride, co
   }
 }
 
+// Where the panels of a strip of B begin, and their rows: packed, or inside the matrix as it is.
+struct Strip {
+  const float* b;
+  std::int64_t panel, row;  // strides
+};
+
 // The same for a few rows and several panels at once: a single panel is bound by the latency of its sums.
 template <bool Fused, int Rows, int Panels>
-HWY_NOINLINE void FloatStrip(const float* HWY_RESTRICT a, std::int64_t stride, const float* HWY_RESTRICT b,
+HWY_NOINLINE void FloatStrip(const float* HWY_RESTRICT a, std::int64_t stride, const Strip strip,
                              std::int64_t count, float* HWY_RESTRICT sums) {
   const DF d;
   VF sum[Panels][Rows][kVectors];
@@ -70,7 +76,7 @@ HWY_NOINLINE void FloatStrip(const float* HWY_RESTRICT a, std::int64_t stride, c
   for (std::int64_t k = 0; k < count; ++k) {
     HWY_UNROLL(4)
     for (int p = 0; p < Panels; ++p) {
-      const float* row = b + (p * count + k) * kPanel;
+      const float* row = strip.b + p * strip.panel + k * strip.row;
       __builtin_prefetch(row + kAhead * kPanel);
       HWY_UNROLL(4)
       for (int r = 0; r < Rows; ++r) {
@@ -176,6 +182,10 @@ class Avx512Math : public FloatMath<true> {
   static constexpr int kTogether = 2;
   static_assert(kTileRows <= kFloatTileRows);
   using FloatMath<true>::FloatMath;
+  HWY_INLINE void Multiply(int rows, const float* a, std::int64_t stride, const float* b, std::int64_t count,
+                           float* sums, std::int64_t sum_stride, bool first) const {
+    multiply_tiles_avx512(rows, {a, stride, {b, nullptr}, count, sums, sum_stride, 0, first});
+  }
   HWY_INLINE void MultiplyTwo(int rows, const float* a, std::int64_t stride, const float* const (&b)[2],
                               std::int64_t count, float* sums, std::int64_t sum_stride, std::int64_t sum_step,
                               bool first) const {
@@ -183,30 +193,59 @@ class Avx512Math : public FloatMath<true> {
   }
 };
 
-// A few rows by a packed matrix, which is read once, in order: bound by memory.
+// The sums of a strip of complete panels.
 template <bool Fused, int Rows, int Panels>
+struct NarrowStrips {
+  static constexpr int kRows = Rows, kPanels = Panels;
+  static constexpr bool kFused = Fused;
+  HWY_INLINE static void Multiply(const FloatGemmWork& of, const Strip strip, float* sums) {
+    FloatStrip<Fused, Rows, Panels>(of.a.data, of.a.row_stride, strip, of.k, sums);
+  }
+};
+template <int Rows>
+struct WideStrips {
+  static constexpr int kRows = Rows, kPanels = strip_panels_avx512(Rows);
+  static constexpr bool kFused = true;
+  static void Multiply(const FloatGemmWork& of, const Strip strip, float* sums) {
+    multiply_strip_avx512(Rows, {of.a.data, of.a.row_stride, strip.b, strip.panel, strip.row, of.k, sums});
+  }
+};
+
+// A few rows by a matrix that is packed or has contiguous rows. It is read once: bound by memory.
+template <class Strips>
 void FewRows(const FloatGemmWork& work, ThreadPool& pool) {
+  constexpr int Rows = Strips::kRows, Panels = Strips::kPanels;
   static_assert(Rows <= kMostRows);
   struct Job {
     const FloatGemmWork& work;
-    std::int64_t panels;
-  } const job{work, Ratio(work.n, kPanel)};
+    std::int64_t panels, complete;  // complete panels can be read where they are
+
+    Strip From(std::int64_t panel) const {
+      if (const float* packed = work.b->packed())
+        return {packed + panel * work.k * kPanel, work.k * kPanel, kPanel};
+      const MatrixView<float>& rows = *work.b->rows();
+      return {rows.data + panel * kPanel, kPanel, rows.row_stride};
+    }
+  } const job{work, Ratio(work.n, kPanel), work.b->packed() ? Ratio(work.n, kPanel) : work.n / kPanel};
   const std::int64_t strip_macs = std::max<std::int64_t>(1, Rows * Panels * kPanel * work.k);
   pool.run(Ratio(job.panels, Panels), Ratio(kPartMacs, 4 * strip_macs),
            [&job](std::int64_t first, std::int64_t last) HWY_ATTR {
              const FloatGemmWork& of = job.work;
-             const FloatMath<Fused> math(of);
+             const FloatMath<Strips::kFused> math(of);
              HWY_ALIGN float sums[Rows * Panels * kPanel];
              for (std::int64_t p = first * Panels; p < std::min(last * Panels, job.panels); p += Panels) {
-               const float* b = of.b->packed() + p * of.k * kPanel;
-               if (p + Panels <= job.panels) {
-                 FloatStrip<Fused, Rows, Panels>(of.a.data, of.a.row_stride, b, of.k, sums);
+               if (p + Panels <= job.complete) {
+                 Strips::Multiply(of, job.From(p), sums);
                  for (int i = 0; i < Panels; ++i) math.Finish(sums + i * Rows * kPanel, 0, Rows, p + i);
                  continue;
                }
-               for (std::int64_t i = p; i < job.panels; ++i) {
-                 FloatStrip<Fused, Rows, 1>(of.a.data, of.a.row_stride, b + (i - p) * of.k * kPanel, of.k,
-                                            sums);
+               for (std::int64_t i = p; i < std::min(p + Panels, job.panels); ++i) {
+                 Strip strip = job.From(i);
+                 if (i >= job.complete) {
+                   auto* copy = reinterpret_cast<float*>(gemm_scratch(of.k * kPanel * 4));
+                   strip = {of.b->panel(i, 0, of.k, copy), 0, kPanel};
+                 }
+                 FloatStrip<Strips::kFused, Rows, 1>(of.a.data, of.a.row_stride, strip, of.k, sums);
                  math.Finish(sums, 0, Rows, i);
                }
              }
@@ -215,10 +254,10 @@ void FewRows(const FloatGemmWork& work, ThreadPool& pool) {
 
 template <bool Fused>
 void FewRowsGemm(const FloatGemmWork& work, ThreadPool& pool) {
-  if (work.m == 1) FewRows<Fused, 1, 4>(work, pool);
-  if (work.m == 2) FewRows<Fused, 2, 2>(work, pool);
-  if (work.m == 3) FewRows<Fused, 3, 2>(work, pool);
-  if (work.m == 4) FewRows<Fused, 4, 1>(work, pool);
+  if (work.m == 1) FewRows<NarrowStrips<Fused, 1, 4>>(work, pool);
+  if (work.m == 2) FewRows<NarrowStrips<Fused, 2, 2>>(work, pool);
+  if (work.m == 3) FewRows<NarrowStrips<Fused, 3, 2>>(work, pool);
+  if (work.m == 4) FewRows<NarrowStrips<Fused, 4, 1>>(work, pool);
 }
 
 // Unfused: the same bits on every target.
@@ -230,6 +269,13 @@ void BlockGemm(const FloatGemmWork& work, ThreadPool& pool) {
 #if HWY_TARGET == HWY_AVX2
 // CPUs with AVX-512 have a larger L2 cache: with blocks of more rows, B is read fewer times.
 void Avx512Gemm(const FloatGemmWork& work, ThreadPool& pool) { RunBlocks<Avx512Math>(work, 384, pool, 192); }
+
+void Avx512FewRows(const FloatGemmWork& work, ThreadPool& pool) {
+  if (work.m == 1) FewRows<WideStrips<1>>(work, pool);
+  if (work.m == 2) FewRows<WideStrips<2>>(work, pool);
+  if (work.m == 3) FewRows<WideStrips<3>>(work, pool);
+  if (work.m == 4) FewRows<WideStrips<4>>(work, pool);
+}
 #endif
 
 // Packs a panel of columns, for B or its transpose.
@@ -256,7 +302,7 @@ namespace {
 HWY_EXPORT(FloatPanel);
 
 bool has_few_rows(const FloatGemmWork& work) {
-  return work.m <= 4 && work.b->packed() && !work.rows && work.a.column_stride == 1;
+  return work.m <= 4 && (work.b->packed() || work.b->rows()) && !work.rows && work.a.column_stride == 1;
 }
 bool has_many_rows(const FloatGemmWork& work) { return !has_few_rows(work); }
 bool is_reproducible_with_few_rows(const FloatGemmWork& work) { return reproducible() && has_few_rows(work); }
@@ -270,18 +316,20 @@ std::span<const Descriptor> gemm_float_simd_descriptors() {
   static const Descriptor all[] = {
       {"16 lanes", kType, "more than 4 rows", avx512, false, 0,
        FloatGemm{HWY_CHOOSE_AVX2(Avx512Gemm), has_many_rows}},
+      {"16 lanes, few rows", kType, "1 to 4 rows, weights packed or by rows", avx512, false, 0,
+       FloatGemm{HWY_CHOOSE_AVX2(Avx512FewRows), has_few_rows}},
       // In reproducible mode, products are rounded before they are added.
-      {"unfused, few rows", kType, "1 to 4 rows, packed weights", avx2, true, 0,
+      {"unfused, few rows", kType, "1 to 4 rows, weights packed or by rows", avx2, true, 0,
        FloatGemm{HWY_CHOOSE_AVX2(FewRowsGemm<false>), is_reproducible_with_few_rows}},
       {"unfused", kType, "", avx2, true, 1, FloatGemm{HWY_CHOOSE_AVX2(BlockGemm<false>), is_reproducible}},
-      {"few rows", kType, "1 to 4 rows, packed weights", avx2, false, 2,
+      {"few rows", kType, "1 to 4 rows, weights packed or by rows", avx2, false, 2,
        FloatGemm{HWY_CHOOSE_AVX2(FewRowsGemm<true>), has_few_rows}},
       {"blocks", kType, "", avx2, false, 3, FloatGemm{HWY_CHOOSE_AVX2(BlockGemm<true>)}},
-      {"unfused, few rows", kType, "1 to 4 rows, packed weights", baseline, true, 0,
+      {"unfused, few rows", kType, "1 to 4 rows, weights packed or by rows", baseline, true, 0,
        FloatGemm{HWY_STATIC_DISPATCH(FewRowsGemm<false>), is_reproducible_with_few_rows}},
       {"unfused", kType, "", baseline, true, 1,
        FloatGemm{HWY_STATIC_DISPATCH(BlockGemm<false>), is_reproducible}},
-      {"few rows", kType, "1 to 4 rows, packed weights", baseline, true, 2,
+      {"few rows", kType, "1 to 4 rows, weights packed or by rows", baseline, true, 2,
        FloatGemm{HWY_STATIC_DISPATCH(FewRowsGemm<true>), has_few_rows}},
       {"blocks", kType, "", baseline, true, 3, FloatGemm{HWY_STATIC_DISPATCH(BlockGemm<true>)}},
   };

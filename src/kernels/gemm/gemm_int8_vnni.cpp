@@ -20,6 +20,28 @@ struct Dot4Block {
   std::uint32_t sums[kBlockRows + kTileRows];  // row sums, if B has zero points
 };
 
+HWY_INLINE std::uint32_t SumOfBytes(const std::uint8_t* HWY_RESTRICT from, std::int64_t count) {
+  const hn::ScalableTag<std::uint8_t> d;
+  const hn::Repartition<std::uint64_t, decltype(d)> wide;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  auto parts = hn::Zero(wide);
+  std::int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) parts = hn::Add(parts, hn::SumsOf8(hn::LoadU(d, from + i)));
+  auto sum = static_cast<std::uint32_t>(hn::GetLane(hn::SumOfLanes(wide, parts)));
+  for (; i < count; ++i) sum += from[i];
+  return sum;
+}
+
+// Signed bytes become unsigned ones that are larger by 128.
+HWY_INLINE void FlipSigns(std::uint8_t* HWY_RESTRICT bytes, std::int64_t count) {
+  const hn::ScalableTag<std::uint8_t> d;
+  const auto sign = hn::Set(d, std::uint8_t{128});
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  std::int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) hn::StoreU(hn::Xor(hn::LoadU(d, bytes + i), sign), d, bytes + i);
+  for (; i < count; ++i) bytes[i] ^= 128;
+}
+
 // Copies rows [row, row + rows) of A to `to`, as unsigned bytes.
 HWY_INLINE void CopyRows(const IntegerGemmWork& work, std::int64_t row, std::int64_t rows,
                          std::int64_t stride, std::uint8_t* to, Dot4Block& block) {
@@ -33,12 +55,10 @@ HWY_INLINE void CopyRows(const IntegerGemmWork& work, std::int64_t row, std::int
       if (step == 1 && k > 0) std::memcpy(line, from, static_cast<std::size_t>(k));
       for (std::int64_t i = 0; i < k && step != 1; ++i) line[i] = from[i * step];
     }
-    for (std::int64_t i = 0; i < k && a.type == IntegerType::int8; ++i) line[i] ^= 128;
+    if (a.type == IntegerType::int8) FlipSigns(line, k);
     std::memset(line + k, 0, static_cast<std::size_t>(stride - k));
     block.at[r] = line;
-    if (!work.b->zeros()) continue;
-    block.sums[r] = 0;
-    for (std::int64_t i = 0; i < k; ++i) block.sums[r] += line[i];
+    if (work.b->zeros()) block.sums[r] = SumOfBytes(line, k);
   }
 }
 
@@ -135,16 +155,20 @@ namespace anybit::kernels {
 
 namespace {
 
-// A single row is bound by memory anyway.
+// A single row by a matrix that the caches do not hold is bound by memory anyway.
+constexpr std::int64_t kCached = std::int64_t{1} << 20;  // bytes
+
 bool fits_dot4(const IntegerGemmWork& work) {
-  return work.m > 1 && bytes_of(work.a.type) == 1 && work.b->narrow(0) && work.b->column_sums();
+  const bool computes = work.m > 1 || work.k * work.n <= kCached;
+  return computes && bytes_of(work.a.type) == 1 && work.b->narrow(0) && work.b->column_sums();
 }
 
 }  // namespace
 
 std::span<const Descriptor> gemm_int8_vnni_descriptors() {
   using enum Instructions;
-  constexpr std::string_view kTypes = "8 bits", kTakes = "2 rows or more, packed with column sums";
+  constexpr std::string_view kTypes = "8 bits",
+                             kTakes = "2 rows or more, or a small matrix, packed with column sums";
   // Sums are exact; in reproducible mode the epilogue is the baseline's.
   static const Descriptor all[] = {
       {"dot4", kTypes, kTakes, avx512_vnni, false, 0, IntegerGemm{HWY_CHOOSE_AVX2(Dot4Gemm), fits_dot4}},

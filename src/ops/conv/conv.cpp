@@ -1,12 +1,14 @@
 // Conv: convolution over spatial axes. ONNX: Conv-1, -11, -22; ONNX Runtime's FusedConv, which adds a tensor
-// and applies an activation. float32 runs in blocked layout if the weights are constant
-// (ops/conv/conv_blocked.hpp) or as GEMM, everything else as direct loops.
+// and applies an activation. float32 runs in blocked layout (ops/conv/conv_blocked.hpp); as GEMM if the
+// channels of groups do not fit it, or if results have to be reproducible; everything else as direct loops.
 #include "kernels/conv/conv_direct.hpp"
+#include "ops/check.hpp"
 #include "ops/conv/conv_blocked.hpp"
 #include "ops/conv/conv_call.hpp"
 #include "ops/conv/conv_gemm.hpp"
 #include "ops/conv/conv_rules.hpp"
 #include "ops/conv/window.hpp"
+#include "ops/gradient.hpp"
 #include "ops/layout.hpp"
 #include "ops/rules.hpp"
 
@@ -116,6 +118,12 @@ Result<void> run(Frame& frame) {
   if (x.type() == ElementType::float32 && even) {
     const auto* prepared = frame.prepared<ConvPrepared>();
     if (prepared && prepared->blocked && TRY(prepared->blocked->run(frame, sizes))) return {};
+    if (!prepared && !only_checks(frame)) {  // weights that change from run to run
+      TRY(frame.make_plain(1));
+      const auto blocked = TRY(BlockedConv::make(frame, frame.memory(), frame.in(1), nullptr, frame.has(2),
+                                                 frame.has(3), activation));
+      if (blocked && TRY(blocked->run(frame, sizes))) return {};
+    }
     const bool packed = prepared && !prepared->matrices.groups.empty();
     if (sizes.in_per_group() > 1)
       return run_conv_gemm(frame, sizes, packed ? &prepared->matrices : nullptr, activation);
@@ -124,6 +132,26 @@ Result<void> run(Frame& frame) {
   if (!for_real(x.type(), [&]<class T>(T) { done = run_direct<T>(frame, sizes, activation); }))
     return wrong_type(frame, 0);
   return done;
+}
+
+// The bias is added to each channel.
+std::string bias_gradient(Gradient& g) {
+  const auto& shape = g.out().shape;
+  std::vector<std::int64_t> axes = {0};
+  for (std::size_t i = 2; shape && i < shape->size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
+  return g.add("ReduceSum", {g.dy(), g.integers(axes)}, {graph::attribute("keepdims", std::int64_t{0})});
+}
+
+Result<void> gradient(Gradient& g) {
+  if (!g.out().shape) return wrong("the rank of its output is not known before the model runs");
+  const auto attributes =
+      attributes_of(g, {"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"});
+  if (g.wants(0))
+    g.set(0, g.add("ConvGradientInput", {g.dy(), g.input(1), g.shape(g.input(0))}, attributes, kTraining));
+  if (g.wants(1))
+    g.set(1, g.add("ConvGradientWeight", {g.dy(), g.input(0), g.shape(g.input(1))}, attributes, kTraining));
+  if (g.wants(2)) g.set(2, bias_gradient(g));
+  return {};
 }
 
 }  // namespace
@@ -143,7 +171,8 @@ std::span<const Descriptor> conv_descriptors() {
                   .data = {0, 1},
                   .weights = {{1, first_axis}},
                   .bias = 2,
-                  .linear = Traits::Linear::convolution}},
+                  .linear = Traits::Linear::convolution},
+       .gradient = gradient},
       {.name = "FusedConv",
        .domain = kMicrosoft,
        .since = {1},

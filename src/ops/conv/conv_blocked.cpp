@@ -2,84 +2,23 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <memory>
-#include <new>
 
 #include "base/checked.hpp"
-#include "kernels/elementwise/unary.hpp"
+#include "base/reproducible.hpp"
+#include "kernels/conv/conv_few.hpp"
+#include "kernels/conv/conv_winograd.hpp"
+#include "kernels/conv/depthwise_float.hpp"
 #include "kernels/reduce/reduce.hpp"
+#include "ops/check.hpp"
 #include "ops/conv/window.hpp"
 #include "ops/layout.hpp"
 
 namespace anybit::ops {
 namespace {
 
-using kernels::ConvKind;
+using kernels::channel_blocks;
 using kernels::ConvSizes;
-
-constexpr double kPieceMacs = 1e6;       // about 25 µs: worth a task of its own
-constexpr double kMostPieces = 16;       // per image
-constexpr std::int64_t kBatchAlone = 8;  // batches of this size are not split within an image
-constexpr std::int64_t kFewChannels = 3;
-constexpr std::size_t kScratchAlignment = 64;
-
-std::int64_t padded(std::int64_t channels) { return (channels + 7) / 8 * 8; }
-
-std::optional<ConvKind> kind_of(const ConvSizes& sizes) {
-  if (sizes.groups == 1) return sizes.in_channels <= kFewChannels ? ConvKind::few : ConvKind::blocked;
-  if (sizes.in_per_group() == 1 && sizes.out_per_group() == 1) return ConvKind::depthwise;
-  if (sizes.in_per_group() % 8 == 0 && sizes.out_per_group() % 8 == 0) return ConvKind::blocked;
-  return std::nullopt;
-}
-
-// Sizes as the kernels use them: channels padded to 8.
-ConvSizes padded_sizes(ConvKind kind, ConvSizes sizes) {
-  sizes.out_channels = padded(sizes.out_channels);
-  if (kind != ConvKind::few) sizes.in_channels = padded(sizes.in_channels);
-  if (kind == ConvKind::depthwise) sizes.groups = sizes.in_channels;
-  return sizes;
-}
-
-// Channels per piece: the work limits the number of pieces, and a piece holds full passes of the kernel.
-std::int64_t channels_of_piece(ConvKind kind, const ConvSizes& sizes, std::int64_t wanted) {
-  std::int64_t unit = sizes.out_channels >= 64 ? 32 : 16;
-  if (kind == ConvKind::depthwise) unit = 8;
-  if (kind == ConvKind::blocked && sizes.groups > 1) unit = sizes.out_per_group();
-  const std::int64_t channels = kernels::ceil_quotient(sizes.out_channels, wanted);
-  return std::min(sizes.out_channels, kernels::ceil_quotient(channels, unit) * unit);
-}
-
-// As the separate activation nodes compute it.
-void activate(const kernels::Activation& activation, std::span<float> y) {
-  using kernels::Map;
-  const auto map = [&](Map function, float a = 0, float b = 0) {
-    kernels::map(function, y.data(), y.data(), y.size(), a, b);
-  };
-  switch (activation.kind) {
-    case kernels::Activation::Kind::none:
-      return;
-    case kernels::Activation::Kind::relu:
-      return map(Map::relu);
-    case kernels::Activation::Kind::leaky_relu:
-      return map(Map::leaky_relu, activation.a);
-    case kernels::Activation::Kind::clip:
-      return map(Map::clip, activation.a, activation.b);
-    case kernels::Activation::Kind::sigmoid:
-      return map(Map::sigmoid);
-    case kernels::Activation::Kind::tanh:
-      return map(Map::tanh);
-    case kernels::Activation::Kind::hard_sigmoid:
-      return map(Map::hard_sigmoid, activation.a, activation.b);
-    case kernels::Activation::Kind::hard_swish:
-      return map(Map::hard_swish, 1.0f / 6, 0.5f);
-    case kernels::Activation::Kind::silu: {  // two nodes compute it: -∞ · 0 is NaN
-      const std::vector<float> x(y.begin(), y.end());
-      map(Map::sigmoid);
-      for (std::size_t i = 0; i < y.size(); ++i) y[i] *= x[i];
-    }
-  }
-}
+using kernels::FloatConvWork;
 
 Result<Block> take(Memory& memory, std::int64_t floats) {
   const auto bytes = checked_mul<std::int64_t>(floats, sizeof(float));
@@ -87,187 +26,248 @@ Result<Block> take(Memory& memory, std::int64_t floats) {
   return memory.take(*bytes);
 }
 
-Result<Block> padded_bias(Memory& memory, const Array& bias) {
-  Block block = TRY(take(memory, padded(bias.count())));
-  auto* numbers = reinterpret_cast<float*>(block.data());
-  std::fill_n(numbers, padded(bias.count()), 0.0f);
-  std::ranges::copy(bias.elements<float>(), numbers);
-  return block;
+float* floats_of(const Block& block) { return reinterpret_cast<float*>(block.data()); }
+
+// How many groups are computed as one, with zeros between them, so that their channels fill blocks of 8.
+std::int64_t merged_groups(const ConvSizes& sizes) {
+  for (std::int64_t many = 1; many < sizes.groups; many *= 2) {
+    if (sizes.groups % many == 0 && sizes.in_per_group() * many % 8 == 0 &&
+        sizes.out_per_group() * many % 8 == 0)
+      return many;
+  }
+  return sizes.groups;
+}
+
+bool is_finite(const Array& x) {
+  const auto numbers = x.elements<float>();
+  return std::isfinite(kernels::row_sum(kernels::Summand::magnitude, numbers.data(), numbers.size()));
+}
+
+// [outputs][inputs of the merged group][taps], from [outputs][inputs of the group][taps].
+std::vector<float> merged_weights(const ConvSizes& sizes, std::int64_t many, const float* weights) {
+  const std::int64_t each = sizes.depth();
+  std::vector<float> all(static_cast<std::size_t>(sizes.out_channels * each * many));
+  for (std::int64_t o = 0; o < sizes.out_channels; ++o) {
+    const std::int64_t place = o / sizes.out_per_group() % many;
+    std::copy_n(weights + o * each, each, all.begin() + (o * many + place) * each);
+  }
+  return all;
+}
+
+// Each channel `times` times in a row: for several outputs of each channel.
+Result<Array> repeated(Frame& frame, const Array& x, std::int64_t times) {
+  Dims dims = x.dims();
+  dims[1] *= times;
+  Array copy = TRY(scratch_array(frame, ElementType::float32, dims, Layout::blocked8));
+  const std::int64_t space = dims.product(2, dims.size()), blocks = channel_blocks(dims[1]);
+  const std::int64_t in_blocks = channel_blocks(x.dim(1));
+  const auto body = [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) {
+      const std::int64_t n = i / blocks, c = i % blocks * 8;
+      for (std::int64_t lane = 0; lane < 8; ++lane) {
+        float* to = copy.mutable_data<float>() + i * space * 8 + lane;
+        const std::int64_t from = (c + lane) / times;
+        const bool real = c + lane < dims[1];
+        const float* at = x.data<float>() + (n * in_blocks + from / 8) * space * 8 + from % 8;
+        for (std::int64_t s = 0; s < space; ++s) to[s * 8] = real ? at[s * 8] : 0;
+      }
+    }
+  };
+  parallel(frame, dims[0] * blocks, static_cast<double>(space * 8),
+           [&body](std::int64_t a, std::int64_t b) { body(a, b); });
+  return copy;
 }
 
 }  // namespace
+
+std::optional<BlockedConv::Kind> BlockedConv::kind_of(const ConvSizes& sizes) {
+  if (kernels::has_few_channels(sizes)) return Kind::few;
+  if (sizes.groups == 1) return Kind::blocked;
+  if (sizes.in_per_group() == 1) return Kind::depthwise;
+  // Beyond that, the zeros cost more than separate products.
+  constexpr std::int64_t kMostMerged = 16;
+  if (merged_groups(sizes) <= kMostMerged) return Kind::blocked;
+  return std::nullopt;
+}
 
 Result<std::unique_ptr<BlockedConv>> BlockedConv::make(const Attributes& node, Memory& memory, const Array& w,
                                                        const Array* bias, bool has_bias, bool has_sum,
                                                        const kernels::Activation& activation) {
   std::unique_ptr<BlockedConv> conv;
   const auto known = weight_sizes(node, w.dims());
-  if (!kernels::DnnlConv::available() || !known) return conv;
-  const ConvSizes& sizes = *known;
+  if (!known || reproducible()) return conv;
+  ConvSizes sizes = *known;
   if (bias && (bias->type() != ElementType::float32 || bias->count() != sizes.out_channels)) return conv;
+  const auto dilations = node.ints("dilations");
+  if (dilations && !dilations->empty()) sizes.window[2].dilation = dilations->back();
   const auto kind = kind_of(sizes);
-  if (!kind) return conv;
+  // Padding is multiplied by zero, which infinity and NaN would show.
+  if (!kind || !std::ranges::all_of(w.elements<float>(), [](float one) { return std::isfinite(one); }))
+    return conv;
   conv.reset(new BlockedConv());
   conv->kind_ = *kind;
+  std::vector<float> merged;
+  if (*kind == Kind::blocked && (conv->merged_ = merged_groups(sizes)) > 1) {
+    merged = merged_weights(sizes, conv->merged_, w.data<float>());
+    sizes.groups /= conv->merged_;
+  }
   conv->has_bias_ = has_bias;
   conv->has_sum_ = has_sum;
   conv->activation_ = activation;
-  conv->weights_ = TRY(take(memory, kernels::conv_weight_count(*kind, sizes)));
-  kernels::order_conv_weights(*kind, sizes, w.data<float>(), reinterpret_cast<float*>(conv->weights_.data()));
-  if (bias) conv->bias_ = TRY(padded_bias(memory, *bias));
+  TRY(conv->order(memory, sizes, merged.empty() ? w.data<float>() : merged.data()));
+  if (bias) {
+    conv->bias_ = TRY(take(memory, conv->bias_size(sizes)));
+    conv->place_bias(sizes, *bias, floats_of(conv->bias_));
+  }
   return conv;
 }
 
-ConvSizes BlockedConv::piece_sizes(const ConvSizes& sizes, std::int64_t images, std::int64_t channels) const {
-  ConvSizes part = sizes;
-  part.batch = images;
-  part.out_channels = channels;
-  if (sizes.groups > 1) {
-    part.groups = channels / sizes.out_per_group();
-    part.in_channels = part.groups * sizes.in_per_group();
+Result<void> BlockedConv::order(Memory& memory, const ConvSizes& sizes, const float* weights) {
+  const std::int64_t taps = kernel_size(sizes.window), inputs = sizes.in_per_group();
+  if (kind_ == Kind::depthwise) {
+    weights_ = TRY(take(memory, channel_blocks(sizes.out_channels) * 8 * taps));
+    kernels::depthwise_panels(sizes.out_channels, taps, weights, floats_of(weights_));
+  } else if (kind_ == Kind::few) {
+    weights_ = TRY(take(memory, kernels::few_panels_size(sizes)));
+    kernels::few_panels(sizes, weights, floats_of(weights_));
+  } else {
+    const std::int64_t outputs = sizes.out_per_group();
+    weights_ = TRY(take(memory, kernels::conv_panels_size(sizes.groups, outputs, inputs, taps)));
+    const kernels::WeightView view{weights, outputs * inputs * taps, inputs * taps, taps};
+    kernels::conv_panels(view, kernels::conv_axes(sizes.window), sizes.window, sizes.groups, outputs, inputs,
+                         floats_of(weights_));
   }
-  return part;
+  return {};
 }
 
-kernels::DnnlPiece BlockedConv::piece(const ConvSizes& sizes) const {
-  return {.kind = kind_, .sizes = sizes, .bias = has_bias_, .sum = has_sum_, .activation = activation_};
+std::int64_t BlockedConv::bias_size(const ConvSizes& sizes) const {
+  if (kind_ == Kind::depthwise) return kernels::conv_bias_size(1, sizes.out_channels);
+  return kernels::conv_bias_size(sizes.groups, sizes.out_per_group());
 }
 
-BlockedConv::Pieces BlockedConv::cut(const ConvSizes& sizes) const {
-  Pieces pieces{.most = nullptr, .last = nullptr};
-  const double work = static_cast<double>(sizes.out_channels) *
-                      static_cast<double>(output_size(sizes.window)) * static_cast<double>(sizes.depth());
-  pieces.channels = sizes.out_channels;
-  if (work <= kPieceMacs) {
-    pieces.images = std::clamp<std::int64_t>(static_cast<std::int64_t>(kPieceMacs / work), 1, sizes.batch);
-  } else if (sizes.batch < kBatchAlone) {
-    const auto wanted = static_cast<std::int64_t>(std::min(work / kPieceMacs, kMostPieces));
-    pieces.channels = channels_of_piece(kind_, sizes, wanted);
-  }
-  pieces.most = kernels::DnnlConv::make(piece(piece_sizes(sizes, pieces.images, pieces.channels)));
-  const std::int64_t images = sizes.batch % pieces.images, channels = sizes.out_channels % pieces.channels;
-  pieces.last = pieces.most;
-  if (images != 0 || channels != 0) {
-    pieces.last = kernels::DnnlConv::make(piece(piece_sizes(sizes, images != 0 ? images : pieces.images,
-                                                            channels != 0 ? channels : pieces.channels)));
-  }
-  if (!pieces.last) pieces.most = nullptr;
-  return pieces;
+void BlockedConv::place_bias(const ConvSizes& sizes, const Array& bias, float* to) const {
+  if (kind_ == Kind::depthwise) return kernels::conv_bias(1, sizes.out_channels, bias.data<float>(), to);
+  kernels::conv_bias(sizes.groups, sizes.out_per_group(), bias.data<float>(), to);
 }
 
-std::shared_ptr<const BlockedConv::Pieces> BlockedConv::pieces(const ConvSizes& sizes) const {
-  const Case now{sizes.batch, sizes.window};
-  if (auto known = known_.find(now)) return known;
-  return known_.keep(now, cut(sizes));
-}
-
-void BlockedConv::convolve(const Piece& piece, std::span<float> y) const {
-  kernels::DnnlPiece bare = this->piece(piece.sizes);
-  bare.sum = false;
-  bare.activation = {};
-  const auto kernel = kernels::DnnlConv::make(bare);
-  if (!kernel) throw std::bad_alloc();  // supported, because a superset is
-  std::vector<std::byte> scratch(kernel->scratch_bytes() + kScratchAlignment);
-  void* place = scratch.data();
-  std::size_t room = scratch.size();
-  std::align(kScratchAlignment, kernel->scratch_bytes(), place, room);
-  kernel->run(piece.x, piece.weights, piece.bias, y.data(), static_cast<std::byte*>(place));
-}
-
-// oneDNN's activations turn NaN into numbers. If one of their inputs was NaN, the piece is computed again,
-// step by step.
-void BlockedConv::run_piece(const Piece& piece) const {
-  const std::span<float> y = piece.y;
-  const bool activated = activation_.kind != kernels::Activation::Kind::none;
-  // The addend must be finite: the kernel overwrites it.
-  const auto sum_is_finite = [&] {
-    return std::isfinite(kernels::row_sum(kernels::Summand::magnitude, y.data(), y.size()));
-  };
-  if (!activated || !has_sum_ || sum_is_finite()) {
-    if (piece.kernel->run(piece.x, piece.weights, piece.bias, y.data(), piece.scratch)) return;
-    std::vector<float> alone(has_sum_ ? y.size() : 0);
-    convolve(piece, has_sum_ ? std::span(alone) : y);
-    if (!has_sum_) return activate(activation_, y);
-    for (std::size_t i = 0; i < alone.size(); ++i) {
-      if (std::isnan(alone[i])) y[i] = alone[i];
-    }
-    return;
-  }
-  const std::vector<float> added(y.begin(), y.end());
-  convolve(piece, y);
-  for (std::size_t i = 0; i < y.size(); ++i) y[i] += added[i];
-  activate(activation_, y);
-}
-
-void BlockedConv::run_pieces(Frame& frame, const Pieces& pieces, const ConvSizes& sizes, const float* x,
-                             const float* bias, float* y, std::span<std::byte> scratch) const {
-  const std::int64_t by_batch = kernels::ceil_quotient(sizes.batch, pieces.images);
-  const std::int64_t by_channel = kernels::ceil_quotient(sizes.out_channels, pieces.channels);
-  const std::int64_t in_space = input_size(sizes.window), out_space = output_size(sizes.window);
-  const std::size_t scratch_each = scratch.size() / static_cast<std::size_t>(by_batch * by_channel);
-  const auto* weights = reinterpret_cast<const float*>(weights_.data());
-  const auto body = [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = first; i < last; ++i) {
-      const std::int64_t n = i / by_channel * pieces.images, c = i % by_channel * pieces.channels;
-      const bool whole = n + pieces.images <= sizes.batch && c + pieces.channels <= sizes.out_channels;
-      const std::int64_t in_channel = sizes.groups > 1 ? c / sizes.out_per_group() * sizes.in_per_group() : 0;
-      const ConvSizes own = piece_sizes(sizes, std::min(pieces.images, sizes.batch - n),
-                                        std::min(pieces.channels, sizes.out_channels - c));
-      run_piece({.kernel = (whole ? pieces.most : pieces.last).get(),
-                 .x = x + (n * sizes.in_channels + in_channel) * in_space,
-                 .weights = weights + c * sizes.depth(),
-                 .bias = bias ? bias + c : nullptr,
-                 .y = {y + (n * sizes.out_channels + c) * out_space,
-                       static_cast<std::size_t>(own.batch * own.out_channels * out_space)},
-                 .scratch = scratch.data() + static_cast<std::size_t>(i) * scratch_each,
-                 .sizes = own});
-    }
-  };
-  frame.pool().run(by_batch * by_channel, 1,
-                   [&body](std::int64_t first, std::int64_t last) { body(first, last); });
-}
-
-Result<const float*> BlockedConv::bias_of(Frame& frame, std::int64_t channels) const {
-  if (!has_bias_ || bias_) return reinterpret_cast<const float*>(bias_.data());
+Result<const float*> BlockedConv::bias_of(Frame& frame, const ConvSizes& sizes) const {
+  if (!has_bias_ || bias_) return static_cast<const float*>(floats_of(bias_));
   const Array bias = TRY(in_layout(frame, frame.in(2), Layout::plain));
-  const auto numbers = TRY(frame.scratch_of<float>(padded(channels)));
-  std::ranges::fill(numbers, 0.0f);
-  std::ranges::copy(bias.elements<float>(), numbers.begin());
+  const auto numbers = TRY(frame.scratch_of<float>(bias_size(sizes)));
+  place_bias(sizes, bias, numbers.data());
   return static_cast<const float*>(numbers.data());
 }
 
-Result<bool> BlockedConv::run(Frame& frame, const ConvSizes& sizes) const {
-  const ConvSizes whole = padded_sizes(kind_, sizes);
-  const auto pieces = this->pieces(whole);
-  if (!pieces->most) return false;
+const float* BlockedConv::winograd(Frame& frame, const ConvSizes& sizes) const {
+  if (merged_ > 1 || !kernels::FloatWinogradWeights::fit(sizes) || !kernels::float_winograd_pays(sizes))
+    return nullptr;
+  const std::lock_guard lock(mutex_);
+  if (!winograd_) {
+    auto block =
+        frame.memory().take(kernels::FloatWinogradWeights::bytes(sizes.out_channels, sizes.in_channels));
+    if (!block) return nullptr;
+    kernels::FloatWinogradWeights::transform(sizes.out_channels, sizes.in_channels, frame.in(1).data<float>(),
+                                             floats_of(*block));
+    winograd_ = std::move(*block);
+  }
+  return floats_of(winograd_);
+}
+
+std::shared_ptr<const kernels::ConvAxes> BlockedConv::axes(const kernels::Window& window) const {
+  if (auto known = known_.find(window)) return known;
+  return known_.keep(window, kind_ == Kind::few ? kernels::few_axes(window) : kernels::conv_axes(window));
+}
+
+Result<void> BlockedConv::run_direct(Frame& frame, const ConvSizes& sizes, FloatConvWork& work) const {
+  const Array x = TRY(in_layout(frame, frame.in(0), Layout::blocked8));
+  work.x = x.data<float>();
+  work.groups = sizes.groups;
+  work.in_blocks = channel_blocks(sizes.in_per_group());
+  work.out_blocks = channel_blocks(sizes.out_per_group());
+  work.block_stride = input_size(sizes.window) * 8;
+  work.image_stride = channel_blocks(sizes.in_channels) * work.block_stride;
+  if (const float* transformed = winograd(frame, sizes)) {
+    kernels::conv_winograd_float({work, transformed}, frame.pool());
+  } else {
+    kernels::conv_float(work, frame.pool());
+  }
+  return {};
+}
+
+Result<void> BlockedConv::run_few(Frame& frame, const ConvSizes& sizes, FloatConvWork& work) const {
+  const Array& x = frame.in(0);
+  const std::int64_t space = input_size(sizes.window), channels = sizes.in_channels;
+  work.image_stride = kernels::few_size(sizes);
+  const auto copy = TRY(frame.scratch_of<float>(sizes.batch * work.image_stride));
+  kernels::FewSource from{x.data<float>(), channels * space, space, 1};
+  if (x.layout() == Layout::channels_last) from.channel = 1, from.place = channels;
+  if (x.layout() == Layout::blocked8) from = {x.data<float>(), 8 * space, 1, 8};
+  kernels::few_copy(sizes, from, copy.data(), frame.pool());
+  work.x = copy.data();
+  work.pixel = channels;
+  work.run = channels * sizes.window[2].kernel;
+  work.out_blocks = channel_blocks(sizes.out_channels);
+  kernels::conv_float(work, frame.pool());
+  return {};
+}
+
+Result<void> BlockedConv::run_depthwise(Frame& frame, const ConvSizes& sizes,
+                                        const FloatConvWork& work) const {
+  Array x = TRY(in_layout(frame, frame.in(0), Layout::blocked8));
+  if (sizes.out_per_group() > 1) x = TRY(repeated(frame, x, sizes.out_per_group()));
+  kernels::depthwise_float({.sizes = sizes,
+                            .x = x.data<float>(),
+                            .weights = work.weights,
+                            .bias = work.bias,
+                            .y = work.y,
+                            .addend = work.addend,
+                            .activation = activation_},
+                           frame.pool());
+  return {};
+}
+
+Result<bool> BlockedConv::run(Frame& frame, const ConvSizes& given_sizes) const {
+  ConvSizes sizes = given_sizes;
+  sizes.groups /= merged_;
   const Array& given = frame.in(0);
+  if (merged_ > 1 && !only_checks(frame) && !is_finite(given)) return false;
   const bool even = sizes.out_channels % 8 == 0;
   const Dims dims = output_dims(sizes.batch, sizes.out_channels, sizes.window, given.rank());
-  // With one position per image, both layouts are identical; every operator accepts plain.
-  const Layout layout = even && output_size(sizes.window) > 1 ? Layout::blocked8 : Layout::plain;
+  // With one position per image, both layouts are identical but for the padding; every operator accepts
+  // plain.
+  const bool one_place = output_size(sizes.window) == 1;
+  const Layout layout = one_place ? Layout::plain : Layout::blocked8;
   const Array* sum = has_sum_ ? &frame.in(3) : nullptr;
   Array* out = nullptr;
-  if (sum && even && sum->layout() == layout && sum->bytes() != given.bytes()) {
+  if (sum && (even || !one_place) && sum->layout() == layout && sum->bytes() != given.bytes()) {
     out = TRY(frame.out_over(0, 3, ElementType::float32, dims));
   } else {
     out = TRY(frame.out(0, ElementType::float32, dims, layout));
   }
-  const Array x = TRY(in_layout(frame, given, kind_ == ConvKind::few ? Layout::plain : Layout::blocked8));
-  Array y = *out;
-  if (even) {
-    y = Array::over(ElementType::float32, dims, out->mutable_bytes(), {}, Layout::blocked8);
+  const bool copied = one_place && !even;
+  Array y = copied ? TRY(scratch_array(frame, ElementType::float32, dims, Layout::blocked8)) : *out;
+  const Array addend = sum ? TRY(in_layout(frame, *sum, Layout::blocked8)) : Array();
+  const auto axes = this->axes(sizes.window);
+  FloatConvWork work;
+  work.batch = sizes.batch;
+  work.axes = axes.get();
+  work.weights = floats_of(weights_);
+  work.bias = TRY(bias_of(frame, sizes));
+  work.y = y.mutable_data<float>();
+  work.addend = sum ? addend.data<float>() : nullptr;
+  work.activation = activation_;
+  if (kind_ == Kind::few) {
+    TRY(run_few(frame, sizes, work));
+  } else if (kind_ == Kind::depthwise) {
+    TRY(run_depthwise(frame, sizes, work));
   } else {
-    y = TRY(scratch_array(frame, ElementType::float32, dims, Layout::blocked8));
+    TRY(run_direct(frame, sizes, work));
   }
-  if (sum && sum->bytes() != y.bytes()) convert_layout(*sum, y, &frame.pool());
-  const std::int64_t parts = kernels::ceil_quotient(whole.batch, pieces->images) *
-                             kernels::ceil_quotient(whole.out_channels, pieces->channels);
-  const auto each = static_cast<std::int64_t>(
-      (std::max(pieces->most->scratch_bytes(), pieces->last->scratch_bytes()) + 63) / 64 * 64);
-  const auto scratch = TRY(frame.scratch_of<std::byte>(each * parts));
-  run_pieces(frame, *pieces, whole, x.data<float>(), TRY(bias_of(frame, sizes.out_channels)),
-             y.mutable_data<float>(), scratch);
-  if (!even) convert_layout(y, *out, &frame.pool());
+  if (copied) {
+    convert_layout(y, *out);
+  } else {
+    clear_padding(*out);
+  }
   return true;
 }
 

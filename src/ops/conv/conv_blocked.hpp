@@ -1,8 +1,10 @@
-// Float convolution in Layout::blocked8 with constant weights, by oneDNN: chooses the kernel, splits the
-// work, and converts into and out of the layout.
+// float32 convolution with Layout::blocked8: chooses the algorithm (direct, Winograd, few channels,
+// depthwise), orders weights for it, and converts into and out of the layout.
 #pragma once
 
-#include "kernels/conv/conv_onednn.hpp"
+#include <mutex>
+
+#include "kernels/conv/conv_float.hpp"
 #include "ops/conv/conv_call.hpp"
 #include "ops/frame.hpp"
 #include "ops/lru_cache.hpp"
@@ -11,53 +13,41 @@ namespace anybit::ops {
 
 class BlockedConv {
  public:
-  // `w` is float32; `bias` is null unless it is constant. Null if there is no kernel.
+  // `w` is float32 and plain; `bias` is null unless it is constant. Null if no kernel fits: many groups of
+  // odd sizes, weights that are not finite, reproducible results.
   static Result<std::unique_ptr<BlockedConv>> make(const Attributes& node, Memory& memory, const Array& w,
                                                    const Array* bias, bool has_bias, bool has_sum,
                                                    const kernels::Activation& activation);
 
-  // Runs it on the frame's inputs: 0 is x, 2 the bias, 3 the tensor to add. False if there is no kernel for
-  // these sizes.
+  // Runs it on the frame's inputs: 0 is x, 2 the bias, 3 the tensor to add. False if x is not finite and
+  // would reach other groups: then nothing is done.
   Result<bool> run(Frame& frame, const kernels::ConvSizes& sizes) const;
 
  private:
-  // How a convolution is split into pieces: depends on its sizes, never on the number of threads.
-  struct Pieces {
-    std::int64_t images = 1, channels = 0;  // of each piece but the last
-    std::shared_ptr<const kernels::DnnlConv> most, last;
-  };
-  struct Case {
-    std::int64_t batch;
-    kernels::Window window;
-    friend bool operator==(const Case&, const Case&) = default;
-  };
-  // One piece: its operands, its kernel and its part of the output.
-  struct Piece {
-    const kernels::DnnlConv* kernel;
-    const float *x, *weights, *bias;
-    std::span<float> y;
-    std::byte* scratch;
-    kernels::ConvSizes sizes;
-  };
-
+  enum class Kind { few, blocked, depthwise };
   BlockedConv() = default;
-  kernels::ConvSizes piece_sizes(const kernels::ConvSizes& sizes, std::int64_t images,
-                                 std::int64_t channels) const;
-  kernels::DnnlPiece piece(const kernels::ConvSizes& sizes) const;
-  Pieces cut(const kernels::ConvSizes& sizes) const;
-  std::shared_ptr<const Pieces> pieces(const kernels::ConvSizes& sizes) const;
-  void run_pieces(Frame& frame, const Pieces& pieces, const kernels::ConvSizes& sizes, const float* x,
-                  const float* bias, float* y, std::span<std::byte> scratch) const;
-  void run_piece(const Piece& piece) const;
-  // The convolution without its sum and activation, as the unfused nodes compute it.
-  void convolve(const Piece& piece, std::span<float> y) const;
-  Result<const float*> bias_of(Frame& frame, std::int64_t channels) const;
+  static std::optional<Kind> kind_of(const kernels::ConvSizes& sizes);
+  Result<void> order(Memory& memory, const kernels::ConvSizes& sizes, const float* weights);
+  std::int64_t bias_size(const kernels::ConvSizes& sizes) const;  // with padding
+  void place_bias(const kernels::ConvSizes& sizes, const Array& bias, float* to) const;
+  Result<const float*> bias_of(Frame& frame, const kernels::ConvSizes& sizes) const;
+  // The weights of Winograd's algorithm, transformed when first needed; null if it does not pay off, or if
+  // there is no memory for them.
+  const float* winograd(Frame& frame, const kernels::ConvSizes& sizes) const;
+  std::shared_ptr<const kernels::ConvAxes> axes(const kernels::Window& window) const;
+  Result<void> run_direct(Frame& frame, const kernels::ConvSizes& sizes, kernels::FloatConvWork& work) const;
+  Result<void> run_few(Frame& frame, const kernels::ConvSizes& sizes, kernels::FloatConvWork& work) const;
+  Result<void> run_depthwise(Frame& frame, const kernels::ConvSizes& sizes,
+                             const kernels::FloatConvWork& work) const;
 
-  kernels::ConvKind kind_ = kernels::ConvKind::blocked;
+  Kind kind_ = Kind::blocked;
+  std::int64_t merged_ = 1;  // groups computed as one
   Block weights_, bias_;
   bool has_bias_ = false, has_sum_ = false;
   kernels::Activation activation_;
-  LruCache<Case, Pieces> known_;
+  LruCache<kernels::Window, kernels::ConvAxes> known_;
+  mutable std::mutex mutex_;
+  mutable Block winograd_;
 };
 
 }  // namespace anybit::ops

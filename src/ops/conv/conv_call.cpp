@@ -53,9 +53,12 @@ Result<void> check_bias(const Array& bias, ElementType type, std::int64_t channe
 }
 
 Result<kernels::Activation> activation_of(const Attributes& node) {
+  return activation_named(node.text("activation", ""),
+                          node.floats("activation_params").value_or(std::span<const float>()));
+}
+
+Result<kernels::Activation> activation_named(std::string_view name, std::span<const float> given) {
   using Kind = kernels::Activation::Kind;
-  const std::string_view name = node.text("activation", "");
-  const auto given = node.floats("activation_params").value_or(std::span<const float>());
   const auto parameter = [&](std::size_t i, float otherwise) {
     return i < given.size() ? given[i] : otherwise;
   };

@@ -14,6 +14,8 @@ Result<kernels::ConvSizes> conv_sizes(const Attributes& node, const Dims& x, con
 std::optional<kernels::ConvSizes> weight_sizes(const Attributes& node, const Dims& w);
 // Checks that there is one value per output channel.
 Result<void> check_bias(const Array& bias, ElementType type, std::int64_t channels);
+// By FusedConv's names.
+Result<kernels::Activation> activation_named(std::string_view name, std::span<const float> parameters);
 // `activation` and `activation_params`, as FusedConv has them.
 Result<kernels::Activation> activation_of(const Attributes& node);
 

@@ -1,11 +1,14 @@
-// ConvTranspose: transposed convolution. ONNX: ConvTranspose-1, -11, -22. float32 with constant weights runs
-// as GEMM, everything else as direct loops.
+// ConvTranspose: transposed convolution. ONNX: ConvTranspose-1, -11, -22. float32 runs in blocked
+// layout (ops/conv/conv_transpose_blocked.hpp), or as GEMM; everything else as direct loops.
 #include "base/checked.hpp"
 #include "kernels/conv/conv_direct.hpp"
+#include "ops/check.hpp"
 #include "ops/conv/conv_call.hpp"
+#include "ops/conv/conv_transpose_blocked.hpp"
 #include "ops/conv/conv_transpose_gemm.hpp"
 #include "ops/conv/conv_transpose_sizes.hpp"
 #include "ops/conv/window.hpp"
+#include "ops/gradient.hpp"
 #include "ops/layout.hpp"
 #include "ops/rules.hpp"
 
@@ -118,10 +121,41 @@ Result<void> run_as(Frame& frame, const kernels::ConvSizes& sizes, Array& out) {
   return {};
 }
 
+struct TransposePrepared : Prepared {
+  std::unique_ptr<const BlockedTranspose> blocked;
+  SpreadMatrices matrices;  // without `blocked`
+  std::int64_t bytes() const override { return bytes_of_all(matrices.groups); }
+};
+
 Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
   const Array* w = setup.constant(1);
   if (!w) return std::shared_ptr<const Prepared>();
-  return std::shared_ptr<const Prepared>(spread_matrices(*w, setup.integer("group", 1)));
+  auto prepared = std::make_shared<TransposePrepared>();
+  prepared->blocked = TRY(BlockedTranspose::make(setup, *setup.memory, *w));
+  if (!prepared->blocked) prepared->matrices = spread_matrices(*w, setup.integer("group", 1));
+  return std::shared_ptr<const Prepared>(std::move(prepared));
+}
+
+// Weights that change from run to run are ordered in each.
+Result<bool> run_floats(Frame& frame, const kernels::ConvSizes& sizes, const Dims& dims) {
+  const auto* prepared = frame.prepared<TransposePrepared>();
+  std::unique_ptr<const BlockedTranspose> own;
+  if (!prepared && !only_checks(frame)) {
+    TRY(frame.make_plain(1));
+    own = TRY(BlockedTranspose::make(frame, frame.memory(), frame.in(1)));
+  }
+  const BlockedTranspose* blocked = prepared ? prepared->blocked.get() : own.get();
+  const Array* bias = frame.has(2) ? &frame.in(2) : nullptr;
+  if (blocked) {
+    TRY(blocked->run(frame, sizes, dims, bias));
+    return true;
+  }
+  if (!prepared && only_checks(frame)) return false;
+  const SpreadMatrices matrices = prepared ? SpreadMatrices() : spread_matrices(frame.in(1), sizes.groups);
+  const SpreadMatrices& packed = prepared ? prepared->matrices : matrices;
+  if (packed.groups.empty()) return false;
+  TRY(run_spread(frame, sizes, dims, packed, bias));
+  return true;
 }
 
 Result<void> run(Frame& frame) {
@@ -131,9 +165,9 @@ Result<void> run(Frame& frame) {
   if (frame.has(2)) TRY(check_bias(frame.in(2), x.type(), sizes.in_channels));
   const Dims dims = TRY(spread_dims(sizes, x.rank()));
   if (dims.count() > 0 && !for_real(x.type(), [](auto) {})) return wrong_type(frame, 0);
-  const auto* matrices = frame.prepared<SpreadMatrices>();
-  if (matrices && x.type() == ElementType::float32 && dims.count() > 0 && x.count() > 0)
-    return run_spread(frame, sizes, dims, *matrices);
+  if (x.type() == ElementType::float32 && dims.count() > 0 && x.count() > 0 &&
+      TRY(run_floats(frame, sizes, dims)))
+    return {};
   for (std::size_t i = 0; i < frame.input_count(); ++i) TRY(frame.make_plain(i));
   Array* out = TRY(frame.out(0, frame.in(0).type(), dims));
   if (out->count() == 0) return {};
@@ -141,6 +175,57 @@ Result<void> run(Frame& frame) {
   if (!for_real(out->type(), [&]<class T>(T) { done = run_as<T>(frame, sizes, *out); }))
     return wrong_type(frame, 0);
   return done;
+}
+
+// Explicit pads of the convolution whose gradient by its input this operator is; they follow from the output
+// size unless they are attributes.
+Result<Gradient::NodeAttributes> backward_attributes(Gradient& g) {
+  auto attributes = attributes_of(g, {"dilations", "group", "kernel_shape", "strides"});
+  const bool given = g.text("auto_pad", "NOTSET") == "NOTSET" && !g.find("output_shape");
+  if (given || g.text("auto_pad", "NOTSET") == "VALID") {
+    const auto pads = attributes_of(g, {"pads"});
+    if (given) attributes.insert(attributes.end(), pads.begin(), pads.end());
+    return attributes;
+  }
+  // Of the space only: batches may be of any size.
+  const auto space = [](const Value& value) {
+    return value.shape && value.shape->size() >= 2 ? numbers(std::span(*value.shape).subspan(2))
+                                                   : std::nullopt;
+  };
+  const auto from = space(g.in(0)), kernel = space(g.in(1)), to = space(g.out());
+  if (!from || !kernel || !to)
+    return wrong("its pads depend on sizes that are not known before the model runs", "explicit pads");
+  const std::size_t axes = from->size();
+  const auto list = [&](std::string_view name) {
+    return g.integers(name).value_or(std::vector<std::int64_t>(axes, 1));
+  };
+  const auto strides = list("strides"), dilations = list("dilations");
+  auto extra = g.integers("output_padding").value_or(std::vector<std::int64_t>(axes, 0));
+  std::vector<std::int64_t> pads(2 * axes);
+  const bool more_before = g.text("auto_pad", "NOTSET") != "SAME_UPPER";
+  for (std::size_t i = 0; i < axes; ++i) {
+    const std::int64_t extent = ((*kernel)[i] - 1) * dilations[i] + 1;
+    const std::int64_t all = strides[i] * ((*from)[i] - 1) + extra[i] + extent - (*to)[i];
+    const std::int64_t total = std::max<std::int64_t>(all, 0);
+    pads[i] = more_before ? total - total / 2 : total / 2;
+    pads[axes + i] = total - pads[i];
+  }
+  attributes.push_back(graph::attribute("pads", std::move(pads)));
+  return attributes;
+}
+
+Result<void> gradient(Gradient& g) {
+  const auto& shape = g.out().shape;
+  if (!shape) return wrong("the rank of its output is not known before the model runs");
+  const auto attributes = TRY(backward_attributes(g));
+  if (g.wants(0)) g.set(0, g.add("Conv", {g.dy(), g.input(1)}, attributes));
+  if (g.wants(1))
+    g.set(1, g.add("ConvGradientWeight", {g.input(0), g.dy(), g.shape(g.input(1))}, attributes, kTraining));
+  std::vector<std::int64_t> axes = {0};
+  for (std::size_t i = 2; i < shape->size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
+  if (g.wants(2))
+    g.set(2, g.add("ReduceSum", {g.dy(), g.integers(axes)}, {graph::attribute("keepdims", std::int64_t{0})}));
+  return {};
 }
 
 }  // namespace
@@ -159,7 +244,8 @@ std::span<const Descriptor> conv_transpose_descriptors() {
                                                .data = {0, 1},
                                                .weights = {{1, second_axis}},
                                                .bias = 2,
-                                               .linear = Traits::Linear::transposed_convolution}}};
+                                               .linear = Traits::Linear::transposed_convolution},
+                                    .gradient = gradient}};
   return all;
 }
 

@@ -79,12 +79,12 @@ void fill_row(const float* bias, std::int64_t width, std::int64_t channels, cons
 
 }  // namespace
 
-std::shared_ptr<const SpreadMatrices> spread_matrices(const Array& w, std::int64_t groups) {
+SpreadMatrices spread_matrices(const Array& w, std::int64_t groups) {
   if (w.type() != ElementType::float32 || w.rank() < 3 || w.count() == 0 || groups < 1 ||
       w.dim(0) % groups != 0)
-    return nullptr;
+    return {};
   const std::int64_t inputs = w.dim(0) / groups, outputs = w.dim(1), taps = w.dims().product(2, w.rank());
-  auto matrices = std::make_shared<SpreadMatrices>();
+  SpreadMatrices matrices;
   std::vector<float> matrix(static_cast<std::size_t>(inputs * outputs * taps));
   for (std::int64_t group = 0; group < groups; ++group) {
     const float* from = w.data<float>() + group * inputs * outputs * taps;
@@ -95,17 +95,16 @@ std::shared_ptr<const SpreadMatrices> spread_matrices(const Array& w, std::int64
         }
       }
     }
-    matrices->groups.emplace_back(kernels::MatrixView<float>{matrix.data(), outputs * taps, 1}, inputs,
-                                  outputs * taps);
+    matrices.groups.emplace_back(kernels::MatrixView<float>{matrix.data(), outputs * taps, 1}, inputs,
+                                 outputs * taps);
   }
   return matrices;
 }
 
 Result<void> run_spread(Frame& frame, const ConvSizes& sizes, const Dims& dims,
-                        const SpreadMatrices& matrices) {
+                        const SpreadMatrices& matrices, const Array* given_bias) {
   const bool plain_x = frame.in(0).layout() == Layout::plain;
   const Array x = plain_x ? frame.in(0) : TRY(in_layout(frame, frame.in(0), Layout::channels_last));
-  const Array bias = TRY(in_layout(frame, frame.in(2), Layout::plain));
   const std::int64_t space = input_size(sizes.window), in_space = output_size(sizes.window);
   const std::int64_t channels = sizes.in_per_group(), inputs = sizes.out_per_group();
   const bool blocked = channels % 8 == 0 && space > 1;
@@ -115,7 +114,10 @@ Result<void> run_spread(Frame& frame, const ConvSizes& sizes, const Dims& dims,
   const auto spread = TRY(frame.scratch_of<float>(in_space * columns));
   const auto biases = TRY(frame.scratch_of<float>(sizes.in_channels));
   std::ranges::fill(biases, 0.0f);
-  if (frame.has(2)) std::copy_n(bias.data<float>(), sizes.in_channels, biases.begin());
+  if (given_bias) {
+    const Array bias = TRY(in_layout(frame, *given_bias, Layout::plain));
+    std::copy_n(bias.data<float>(), sizes.in_channels, biases.begin());
+  }
   const bool once = reaches_once(sizes.window);
   const WindowAxis &d = sizes.window[0], &h = sizes.window[1], &w = sizes.window[2];
   for (std::int64_t n = 0; n < sizes.batch; ++n) {

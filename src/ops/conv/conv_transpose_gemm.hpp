@@ -11,15 +11,14 @@
 namespace anybit::ops {
 
 // Packed weights [I, O / groups, taps]: per group a matrix of I / groups rows and columns (tap, o).
-struct SpreadMatrices : Prepared {
+struct SpreadMatrices {
   std::vector<kernels::PackedFloats> groups;
-  std::int64_t bytes() const override { return bytes_of_all(groups); }
 };
 
-// Null if `w` is not the weight of a transposed convolution in `groups` groups.
-std::shared_ptr<const SpreadMatrices> spread_matrices(const Array& w, std::int64_t groups);
-// `sizes`: of the forward convolution, whose input is this output. Inputs as in ConvTranspose.
+// Empty if `w` is not the weight of a transposed convolution in `groups` groups.
+SpreadMatrices spread_matrices(const Array& w, std::int64_t groups);
+// Spreads input 0. `sizes`: of the forward convolution, whose input is this output. `bias` may be null.
 Result<void> run_spread(Frame& frame, const kernels::ConvSizes& sizes, const Dims& dims,
-                        const SpreadMatrices& matrices);
+                        const SpreadMatrices& matrices, const Array* bias);
 
 }  // namespace anybit::ops

@@ -4,6 +4,7 @@
 
 #include "base/math.hpp"
 #include "ops/elementwise/real_unary.hpp"
+#include "ops/gradient.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -105,15 +106,20 @@ Result<void> run_mish(Frame& frame) {
       kExponential);
 }
 
+// dx = <Name>Gradient(dy, x), or of y where the slope follows from the result.
+Result<void> slope_by_input(Gradient& g) { return gradient_by_input(g, g.node.op_type.str() + "Gradient"); }
+Result<void> slope_by_output(Gradient& g) { return gradient_by_output(g, g.node.op_type.str() + "Gradient"); }
+
 constexpr Descriptor activation(std::string_view name, Versions since, Run run,
-                                Traits traits = of_each_element()) {
+                                Traits traits = of_each_element(), GradientRule gradient = slope_by_input) {
   return {.name = name,
           .domain = "",
           .since = since,
           .infer = infer_same,
           .run = run,
           .layouts = Layouts::each,
-          .traits = traits};
+          .traits = traits,
+          .gradient = gradient};
 }
 
 }  // namespace
@@ -122,7 +128,8 @@ std::span<const Descriptor> activation_descriptors() {
   static const Descriptor all[] = {
       activation("Celu", {12}, run_celu),
       activation("Elu", {1, 6, 22}, run_elu),
-      activation("HardSigmoid", {1, 6, 22}, run_hard_sigmoid, of_each_element(Traits::Range{0.0f, 1.0f})),
+      activation("HardSigmoid", {1, 6, 22}, run_hard_sigmoid, of_each_element(Traits::Range{0.0f, 1.0f}),
+                 slope_by_output),
       activation("HardSwish", {14, 22}, run_hard_swish),
       activation("LeakyRelu", {1, 6, 16}, run_leaky_relu),
       activation("Mish", {18, 22}, run_mish),
@@ -131,16 +138,18 @@ std::span<const Descriptor> activation_descriptors() {
                   .clamps = true,
                   .by_element = true,
                   .sign = Traits::Sign::positive,
-                  .alias = "relu"}),
+                  .alias = "relu"},
+                 slope_by_output),
       activation("Selu", {1, 6, 22}, run_selu, of_each_element().called("selu")),
       activation("Sigmoid", {1, 6, 13}, run_sigmoid,
-                 of_each_element(Traits::Range{0.0f, 1.0f}).called("sigmoid")),
+                 of_each_element(Traits::Range{0.0f, 1.0f}).called("sigmoid"), slope_by_output),
       activation("Softplus", {1, 22}, run_softplus,
                  of_each_element().with_sign(Traits::Sign::positive).called("softplus")),
       activation("Softsign", {1, 22}, run_softsign,
                  of_each_element(Traits::Range{-1.0f, 1.0f}).called("softsign")),
       activation("Swish", {24}, run_swish, of_each_element().called("silu")),
-      activation("Tanh", {1, 6, 13}, run_tanh, of_each_element(Traits::Range{-1.0f, 1.0f}).called("tanh")),
+      activation("Tanh", {1, 6, 13}, run_tanh, of_each_element(Traits::Range{-1.0f, 1.0f}).called("tanh"),
+                 slope_by_output),
       activation("ThresholdedRelu", {10, 22}, run_thresholded_relu),
   };
   return all;

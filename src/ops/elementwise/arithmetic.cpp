@@ -1,5 +1,6 @@
 // Add, Sub, Mul, Div, with broadcasting. ONNX: versions 1, 6, 7, 13, 14.
 #include "ops/elementwise/binary_functions.hpp"
+#include "ops/gradient.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -38,7 +39,35 @@ Result<void> run(Frame& frame) {
 
 constexpr Traits kTraits{.role = Traits::Role::compute, .data = {0, 1}, .by_element = true};
 
-constexpr Descriptor arithmetic(std::string_view name, Infer infer, Run run, Traits traits) {
+Result<void> add_gradient(Gradient& g) {
+  g.set(0, g.dy());
+  g.set(1, g.dy());
+  return {};
+}
+
+Result<void> subtract_gradient(Gradient& g) {
+  g.set(0, g.dy());
+  if (g.wants(1)) g.set(1, g.add("Neg", {g.dy()}));
+  return {};
+}
+
+Result<void> multiply_gradient(Gradient& g) {
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    if (g.wants(i)) g.set(i, g.add("Mul", {g.dy(), g.input(1 - i)}));
+  }
+  return {};
+}
+
+// d(a / b) = da / b - db · y / b
+Result<void> divide_gradient(Gradient& g) {
+  const std::string quotient = g.add("Div", {g.dy(), g.input(1)});
+  g.set(0, quotient);
+  if (g.wants(1)) g.set(1, g.add("Neg", {g.add("Mul", {quotient, g.output()})}));
+  return {};
+}
+
+constexpr Descriptor arithmetic(std::string_view name, Infer infer, Run run, Traits traits,
+                                GradientRule gradient) {
   return {.name = name,
           .domain = "",
           .since = {1, 6, 7, 13, 14},
@@ -46,7 +75,8 @@ constexpr Descriptor arithmetic(std::string_view name, Infer infer, Run run, Tra
           .run = run,
           .required = 2,
           .layouts = Layouts::each,
-          .traits = traits};
+          .traits = traits,
+          .gradient = gradient};
 }
 
 }  // namespace
@@ -54,11 +84,12 @@ constexpr Descriptor arithmetic(std::string_view name, Infer infer, Run run, Tra
 std::span<const Descriptor> arithmetic_descriptors() {
   static const Descriptor all[] = {
       arithmetic("Add", infer_folded<add>, run<AddPair, kernels::add>,
-                 kTraits.called("add").with_sign(Traits::Sign::of_inputs)),
-      arithmetic("Sub", infer_folded<subtract>, run<SubtractPair, kernels::subtract>, kTraits.called("sub")),
+                 kTraits.called("add").with_sign(Traits::Sign::of_inputs), add_gradient),
+      arithmetic("Sub", infer_folded<subtract>, run<SubtractPair, kernels::subtract>, kTraits.called("sub"),
+                 subtract_gradient),
       arithmetic("Mul", infer_folded<multiply>, run<MultiplyPair, kernels::multiply>,
-                 kTraits.called("mul").with_sign(Traits::Sign::of_inputs)),
-      arithmetic("Div", infer_div, run<DividePair, kernels::divide>, kTraits),
+                 kTraits.called("mul").with_sign(Traits::Sign::of_inputs), multiply_gradient),
+      arithmetic("Div", infer_div, run<DividePair, kernels::divide>, kTraits, divide_gradient),
   };
   return all;
 }

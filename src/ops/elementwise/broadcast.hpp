@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "ops/elements.hpp"
 #include "ops/frame.hpp"
@@ -55,6 +56,18 @@ void for_rows(const Loops& loops, std::int64_t first, std::int64_t last, const R
     }
   }
 }
+
+// The dims of an array's memory, row-major, in a layout.
+Dims laid_dims(const Dims& dims, Layout layout);
+
+// An operand as stored, for a result in a layout other than plain.
+struct LaidOperand {
+  const std::byte* data = nullptr;
+  Dims dims;
+};
+// Nothing if the array cannot be read next to a result of `layout` and `to` without a layout conversion.
+Result<std::optional<LaidOperand>> laid_operand(Frame& frame, const Array& array, const Dims& to,
+                                                Layout layout);
 
 // One run of a binary operator: out[i] = f(a[i · a_step], b[i · b_step]); the steps are 0 or 1. `out` may be
 // a or b. `parameters` belong to the operator.

@@ -8,6 +8,7 @@
 #include "kernels/elementwise/float16.hpp"
 #include "ops/convert.hpp"
 #include "ops/frame.hpp"
+#include "ops/gradient.hpp"
 #include "ops/number_text.hpp"
 #include "ops/rules.hpp"
 
@@ -154,24 +155,23 @@ Result<void> run_cast_through(Frame& frame) {
   const auto in_size = static_cast<std::int64_t>(element_bytes(in.type()));
   const auto out_size = static_cast<std::int64_t>(element_bytes(to));
   using enum ElementType;
-  const bool rounds =
-      in.type() == float32 && to == float32 && between != float8e8m0 && small_float_values(between);
-  parallel(frame, in.stored(), rounds && between == float16 ? 0.2 : 1,
-           [&](std::int64_t first, std::int64_t last) {
-             if (rounds && between == float16)
-               return kernels::through_float16(in.data<float>() + first, out->mutable_data<float>() + first,
-                                               static_cast<std::size_t>(last - first));
-             if (rounds)
-               return round_small_floats(between,
-                                         {in.data<float>() + first, static_cast<std::size_t>(last - first)},
-                                         out->mutable_data<float>() + first, options);
-             std::byte run[kRun * kMostBytes];
-             for (; first < last; first += kRun) {
-               const std::int64_t n = std::min(kRun, last - first);
-               convert(in.type(), in.bytes() + first * in_size, between, run, n, options);
-               convert(between, run, to, out->mutable_bytes() + first * out_size, n);
-             }
-           });
+  const bool same = in.type() == float32 && to == float32;
+  const bool halves = same && between == float16;
+  const bool rounds = same && between != float8e8m0 && small_float_values(between);
+  parallel(frame, in.stored(), halves ? 0.1 : 1, [&](std::int64_t first, std::int64_t last) {
+    if (halves)
+      return kernels::through_float16(in.data<float>() + first, out->mutable_data<float>() + first,
+                                      static_cast<std::size_t>(last - first));
+    if (rounds)
+      return round_small_floats(between, {in.data<float>() + first, static_cast<std::size_t>(last - first)},
+                                out->mutable_data<float>() + first, options);
+    std::byte run[kRun * kMostBytes];
+    for (; first < last; first += kRun) {
+      const std::int64_t n = std::min(kRun, last - first);
+      convert(in.type(), in.bytes() + first * in_size, between, run, n, options);
+      convert(between, run, to, out->mutable_bytes() + first * out_size, n);
+    }
+  });
   return {};
 }
 
@@ -205,6 +205,12 @@ Result<void> run_bit_cast(Frame& frame) {
   return {};
 }
 
+// Rounding to the other type counts as no change. Integers have no gradient.
+Result<void> cast_gradient(Gradient& g) {
+  if (is_float(g.out().type)) g.set(0, in_type_of(g, g.dy(), g.in(0)));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> cast_descriptors() {
@@ -214,14 +220,16 @@ std::span<const Descriptor> cast_descriptors() {
        .since = {1, 6, 9, 13, 19, 21, 23, 24, 25},
        .infer = infer_cast,
        .run = run_cast,
-       .layouts = Layouts::each},
+       .layouts = Layouts::each,
+       .gradient = cast_gradient},
       {.name = "CastLike",
        .domain = "",
        .since = {15, 19, 21, 23, 24, 25},
        .infer = infer_cast_like,
        .run = run_cast_like,
        .required = 2,
-       .layouts = Layouts::each},
+       .layouts = Layouts::each,
+       .gradient = cast_gradient},
       {.name = "BitCast",
        .domain = "",
        .since = {26},

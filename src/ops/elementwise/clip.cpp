@@ -7,6 +7,7 @@
 #include "ops/check.hpp"
 #include "ops/convert.hpp"
 #include "ops/elementwise/real_unary.hpp"
+#include "ops/gradient.hpp"
 #include "ops/raise.hpp"
 #include "ops/rules.hpp"
 
@@ -105,6 +106,36 @@ Result<void> raise_clip_to_11(Raising& raising) {
   return {};
 }
 
+// A learned bound gets the gradients of the elements beyond it. Where the bounds cross, all are the upper
+// one.
+Result<void> clip_gradient(Gradient& g) {
+  const auto bound = [&](std::size_t i) { return g.has(i) ? g.input(i) : std::string(); };
+  if (g.version < 11) {  // bounds are attributes
+    const auto value = [&](std::string_view name) {
+      return g.find(name) ? g.number(g.real(name, 0)) : std::string();
+    };
+    g.set(0, g.add("ClipGradient", {g.dy(), g.input(0), value("min"), value("max")}, {}, kTraining));
+    return {};
+  }
+  g.set(0, g.add("ClipGradient", {g.dy(), g.input(0), bound(1), bound(2)}, {}, kTraining));
+  if (g.wants(1)) {
+    std::string below = g.add("Less", {g.input(0), g.input(1)});
+    if (g.has(2)) below = g.add("And", {below, g.add("LessOrEqual", {g.input(1), g.input(2)})});
+    g.set(1, only_where(g, below, g.dy()));
+  }
+  if (g.wants(2)) {
+    const std::string raised = g.has(1) ? g.add("Max", {g.input(0), g.input(1)}) : g.input(0);
+    g.set(2, only_where(g, g.add("Greater", {raised, g.input(2)}), g.dy()));
+  }
+  return {};
+}
+
+Result<void> shrink_gradient(Gradient& g) {
+  const std::string far = g.add("Greater", {g.add("Abs", {g.input(0)}), g.number(g.real("lambd", 0.5))});
+  g.set(0, only_where(g, far, g.dy()));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> clip_descriptors() {
@@ -116,14 +147,16 @@ std::span<const Descriptor> clip_descriptors() {
        .run = run_clip,
        .layouts = Layouts::each,
        .raise = {{11, raise_clip_to_11}},
-       .traits = {.role = Traits::Role::element, .clamps = true, .by_element = true}},
+       .traits = {.role = Traits::Role::element, .clamps = true, .by_element = true},
+       .gradient = clip_gradient},
       {.name = "Shrink",
        .domain = "",
        .since = {9},
        .infer = infer_same,
        .run = run_shrink,
        .layouts = Layouts::each,
-       .traits = of_each_element()},
+       .traits = of_each_element(),
+       .gradient = shrink_gradient},
   };
   return all;
 }

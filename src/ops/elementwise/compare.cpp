@@ -3,6 +3,7 @@
 #include <string>
 
 #include "ops/elementwise/broadcast.hpp"
+#include "ops/gradient.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -93,7 +94,8 @@ constexpr Descriptor pairs(std::string_view name, Versions since, Infer infer, R
           .infer = infer,
           .run = run,
           .required = 2,
-          .layouts = Layouts::each};
+          .layouts = Layouts::each,
+          .gradient = no_gradient};
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "ops/create/random_stream.hpp"
 #include "ops/frame.hpp"
+#include "ops/gradient.hpp"
 #include "ops/raise.hpp"
 #include "ops/rules.hpp"
 
@@ -87,6 +88,22 @@ Result<void> raise_to_12(Raising& raising) {
   return {};
 }
 
+// In training mode the mask says what was kept; the ratio gives the scale.
+Result<void> gradient(Gradient& g) {
+  const auto trains = g.has(2) && g.version >= 12 ? g.in(2).elements : std::optional(std::vector<Dim>{0});
+  if (trains && trains->size() == 1 && (*trains)[0].is(0)) return gradient_unchanged(g);
+  if (g.node.outputs.size() < 2 || g.output(1).empty()) {
+    return wrong("it drops elements at random, and has no mask as an output",
+                 "the output mask, or training_mode false");
+  }
+  // 1 / (1 - ratio), or 1 out of training mode, where the mask keeps everything.
+  std::string ratio = g.has(1) ? in_type_of(g, g.input(1), g.in(0)) : g.number(0.5);
+  ratio = only_where(g, g.input(2), ratio);
+  const std::string scale = g.add("Reciprocal", {g.add("Sub", {g.number(1), ratio})});
+  g.set(0, g.add("Mul", {only_where(g, g.output(1), g.dy()), scale}));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> dropout_descriptors() {
@@ -97,7 +114,8 @@ std::span<const Descriptor> dropout_descriptors() {
                                     .run = run,
                                     .pure = false,
                                     .raise = {{10, raise_to_10}, {12, raise_to_12}},
-                                    .traits = moves()}};
+                                    .traits = moves(),
+                                    .gradient = gradient}};
   return all;
 }
 

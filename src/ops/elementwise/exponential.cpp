@@ -3,6 +3,7 @@
 
 #include "base/math.hpp"
 #include "ops/elementwise/real_unary.hpp"
+#include "ops/gradient.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -41,7 +42,25 @@ Result<void> run_erf(Frame& frame) {
   return {};
 }
 
-constexpr Descriptor function(std::string_view name, Versions since, Run run,
+Result<void> erf_gradient(Gradient& g) { return gradient_by_input(g, "ErfGradient"); }
+Result<void> exp_gradient(Gradient& g) {
+  g.set(0, g.add("Mul", {g.dy(), g.output()}));
+  return {};
+}
+Result<void> log_gradient(Gradient& g) {
+  g.set(0, g.add("Div", {g.dy(), g.input(0)}));
+  return {};
+}
+Result<void> reciprocal_gradient(Gradient& g) {
+  g.set(0, g.add("Mul", {g.add("Mul", {g.dy(), g.output()}), g.add("Neg", {g.output()})}));
+  return {};
+}
+Result<void> sqrt_gradient(Gradient& g) {
+  g.set(0, g.add("Mul", {g.add("Div", {g.dy(), g.output()}), g.number(0.5)}));
+  return {};
+}
+
+constexpr Descriptor function(std::string_view name, Versions since, Run run, GradientRule gradient,
                               Traits traits = of_each_element({}, true)) {
   return {.name = name,
           .domain = "",
@@ -49,18 +68,21 @@ constexpr Descriptor function(std::string_view name, Versions since, Run run,
           .infer = infer_same,
           .run = run,
           .layouts = Layouts::each,
-          .traits = traits};
+          .traits = traits,
+          .gradient = gradient};
 }
 
 }  // namespace
 
 std::span<const Descriptor> exponential_descriptors() {
   static const Descriptor all[] = {
-      function("Erf", {9, 13}, run_erf, of_each_element(Traits::Range{-1.0f, 1.0f})),
-      function("Exp", {1, 6, 13}, run_exp, of_each_element({}, true).with_sign(Traits::Sign::positive)),
-      function("Log", {1, 6, 13}, run_log),
-      function("Reciprocal", {1, 6, 13}, run_reciprocal),
-      function("Sqrt", {1, 6, 13}, run_sqrt, of_each_element({}, true).with_sign(Traits::Sign::positive)),
+      function("Erf", {9, 13}, run_erf, erf_gradient, of_each_element(Traits::Range{-1.0f, 1.0f})),
+      function("Exp", {1, 6, 13}, run_exp, exp_gradient,
+               of_each_element({}, true).with_sign(Traits::Sign::positive)),
+      function("Log", {1, 6, 13}, run_log, log_gradient),
+      function("Reciprocal", {1, 6, 13}, run_reciprocal, reciprocal_gradient),
+      function("Sqrt", {1, 6, 13}, run_sqrt, sqrt_gradient,
+               of_each_element({}, true).with_sign(Traits::Sign::positive)),
   };
   return all;
 }

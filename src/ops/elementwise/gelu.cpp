@@ -6,6 +6,7 @@
 #include "base/math.hpp"
 #include "ops/elementwise/binary_functions.hpp"
 #include "ops/elementwise/real_unary.hpp"
+#include "ops/gradient.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -67,8 +68,23 @@ Result<void> run_biased(Frame& frame, Map map, Exact exact) {
 Result<void> run_fast_gelu(Frame& frame) { return run_biased(frame, Map::tanh_gelu, tanh_gelu); }
 Result<void> run_bias_gelu(Frame& frame) { return run_biased(frame, Map::gelu, exact_gelu); }
 
+Result<void> gelu_gradient(Gradient& g) { return gradient_by_input(g, "GeluGradient"); }
+Result<void> quick_gelu_gradient(Gradient& g) { return gradient_by_input(g, "QuickGeluGradient"); }
+
+// Of FastGelu and BiasGelu, by the sum of input and bias.
+Result<void> biased_gradient(Gradient& g) {
+  const std::string sum = g.has(1) ? g.add("Add", {g.input(0), g.input(1)}) : g.input(0);
+  Gradient::NodeAttributes how;
+  if (g.node.op_type.str() == "FastGelu") how.push_back(graph::attribute("approximate", std::string("tanh")));
+  const std::string gradient = g.add("GeluGradient", {g.dy(), sum}, std::move(how), kTraining);
+  g.set(0, gradient);
+  if (g.has(1)) g.set(1, gradient);
+  return {};
+}
+
 constexpr Descriptor gelu(std::string_view name, std::string_view domain, std::int16_t since, Run run,
-                          Traits traits = of_each_element(), std::size_t required = 1) {
+                          GradientRule gradient, Traits traits = of_each_element(),
+                          std::size_t required = 1) {
   return {.name = name,
           .domain = domain,
           .since = {since},
@@ -76,7 +92,8 @@ constexpr Descriptor gelu(std::string_view name, std::string_view domain, std::i
           .run = run,
           .required = required,
           .layouts = Layouts::each,
-          .traits = traits};
+          .traits = traits,
+          .gradient = gradient};
 }
 
 }  // namespace
@@ -84,11 +101,11 @@ constexpr Descriptor gelu(std::string_view name, std::string_view domain, std::i
 std::span<const Descriptor> gelu_descriptors() {
   const Traits with_bias = {.role = Traits::Role::compute, .by_element = true};
   static const Descriptor all[] = {
-      gelu("Gelu", "", 20, run_gelu, of_each_element().called("gelu")),
-      gelu("Gelu", kMicrosoft, 1, run_gelu, of_each_element().called("gelu")),
-      gelu("QuickGelu", kMicrosoft, 1, run_quick_gelu),
-      gelu("FastGelu", kMicrosoft, 1, run_fast_gelu, with_bias),
-      gelu("BiasGelu", kMicrosoft, 1, run_bias_gelu, with_bias, 2),
+      gelu("Gelu", "", 20, run_gelu, gelu_gradient, of_each_element().called("gelu")),
+      gelu("Gelu", kMicrosoft, 1, run_gelu, gelu_gradient, of_each_element().called("gelu")),
+      gelu("QuickGelu", kMicrosoft, 1, run_quick_gelu, quick_gelu_gradient),
+      gelu("FastGelu", kMicrosoft, 1, run_fast_gelu, biased_gradient, with_bias),
+      gelu("BiasGelu", kMicrosoft, 1, run_bias_gelu, biased_gradient, with_bias, 2),
   };
   return all;
 }

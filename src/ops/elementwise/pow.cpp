@@ -4,6 +4,7 @@
 #include "base/math.hpp"
 #include "ops/convert.hpp"
 #include "ops/elementwise/binary_functions.hpp"
+#include "ops/gradient.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -96,6 +97,22 @@ Result<void> run(Frame& frame) {
   return {};
 }
 
+// d(x^p) = p · x^(p-1) · dx + y · log(x) · dp; the second part is 0 where the logarithm is not finite.
+Result<void> gradient(Gradient& g) {
+  const std::string power = in_type_of(g, g.input(1), g.in(0));
+  if (g.wants(0)) {
+    const std::string less = g.add("Pow", {g.input(0), g.add("Sub", {power, g.number(1)})});
+    g.set(0, g.add("Mul", {g.dy(), g.add("Mul", {power, less})}));
+  }
+  if (g.wants(1)) {
+    const std::string logs =
+        only_where(g, g.add("Greater", {g.input(0), g.number(0)}), g.add("Log", {g.input(0)}));
+    const std::string slope = g.add("Mul", {g.dy(), g.add("Mul", {g.output(), logs})});
+    g.set(1, in_type_of(g, slope, g.in(1)));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> pow_descriptors() {
@@ -106,7 +123,8 @@ std::span<const Descriptor> pow_descriptors() {
        .infer = infer,
        .run = run,
        .required = 2,
-       .traits = {.role = Traits::Role::compute, .data = {0, 1}, .by_element = true, .sensitive = true}}};
+       .traits = {.role = Traits::Role::compute, .data = {0, 1}, .by_element = true, .sensitive = true},
+       .gradient = gradient}};
   return all;
 }
 

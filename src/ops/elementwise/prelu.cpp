@@ -1,6 +1,7 @@
 // PRelu: negative elements times a slope that broadcasts to the input. ONNX: PRelu-1, -6 (per-channel slope),
 // -7, -9, -16.
 #include "ops/elementwise/binary_functions.hpp"
+#include "ops/gradient.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -44,6 +45,13 @@ Result<void> run(Frame& frame) {
   return {};
 }
 
+Result<void> gradient(Gradient& g) {
+  const std::string negative = g.add("Less", {g.input(0), g.number(0)});
+  if (g.wants(0)) g.set(0, g.add("Where", {negative, g.add("Mul", {g.dy(), g.input(1)}), g.dy()}));
+  if (g.wants(1)) g.set(1, only_where(g, negative, g.add("Mul", {g.dy(), g.input(0)})));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> prelu_descriptors() {
@@ -54,7 +62,8 @@ std::span<const Descriptor> prelu_descriptors() {
                                     .run = run,
                                     .required = 2,
                                     .layouts = Layouts::each,
-                                    .traits = {.role = Traits::Role::compute, .by_element = true}}};
+                                    .traits = {.role = Traits::Role::compute, .by_element = true},
+                                    .gradient = gradient}};
   return all;
 }
 

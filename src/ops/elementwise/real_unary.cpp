@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "ops/check.hpp"
 #include "ops/convert.hpp"
+#include "ops/elementwise/element_kernel.hpp"
 #include "ops/layout.hpp"
 
 namespace anybit::ops {
@@ -47,15 +49,21 @@ Result<void> run_unary(Frame& frame, kernels::Map map, Exact exact, double a, do
     return wrong_type(frame, 0);
   }
   const auto a_float = static_cast<float>(a), b_float = static_cast<float>(b);
+  if (const ElementProbe* probe = ElementProbe::in(frame)) {
+    probe->found = {.map = map, .a = a_float, .b = b_float};
+    return not_known();
+  }
   Array* out = TRY(frame.out_over(0, 0, type, in.dims()));
   const bool half = type != ElementType::float32;
-  parallel(frame, in.stored(), half ? cost + 2 : cost, [&](std::int64_t first, std::int64_t last) {
-    if (half) {
-      return unary_half(map, type, in.bytes() + 2 * first, out->mutable_bytes() + 2 * first, last - first,
-                        a_float, b_float);
-    }
+  const auto steps = half ? std::span<const FinishStep>() : frame.take_finish();
+  const auto wide = [&](std::int64_t first, std::int64_t last) {
     kernels::map(map, in.data<float>() + first, out->mutable_data<float>() + first,
                  static_cast<std::size_t>(last - first), a_float, b_float);
+  };
+  parallel(frame, in.stored(), half ? cost + 2 : cost, [&](std::int64_t first, std::int64_t last) {
+    if (!half) return finished_runs(steps, out->mutable_data<float>(), first, last, wide);
+    unary_half(map, type, in.bytes() + 2 * first, out->mutable_bytes() + 2 * first, last - first, a_float,
+               b_float);
   });
   clear_padding(*out);
   return {};

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "ops/elementwise/real_unary.hpp"
+#include "ops/gradient.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -54,7 +55,16 @@ Result<void> run_round(Frame& frame) {
   return run_unary(frame, Map::round, [](double x, double, double) { return std::nearbyint(x); });
 }
 
-constexpr Descriptor function(std::string_view name, Versions since, Run run,
+Result<void> abs_gradient(Gradient& g) {
+  g.set(0, g.add("Mul", {g.dy(), g.add("Sign", {g.input(0)})}));
+  return {};
+}
+Result<void> neg_gradient(Gradient& g) {
+  g.set(0, g.add("Neg", {g.dy()}));
+  return {};
+}
+
+constexpr Descriptor function(std::string_view name, Versions since, Run run, GradientRule gradient,
                               Traits traits = of_each_element()) {
   return {.name = name,
           .domain = "",
@@ -62,19 +72,20 @@ constexpr Descriptor function(std::string_view name, Versions since, Run run,
           .infer = infer_same,
           .run = run,
           .layouts = Layouts::each,
-          .traits = traits};
+          .traits = traits,
+          .gradient = gradient};
 }
 
 }  // namespace
 
 std::span<const Descriptor> sign_descriptors() {
   static const Descriptor all[] = {
-      function("Abs", {1, 6, 13}, run_abs, of_each_element().with_sign(Traits::Sign::positive)),
-      function("Ceil", {1, 6, 13}, run_ceil),
-      function("Floor", {1, 6, 13}, run_floor),
-      function("Neg", {1, 6, 13}, run_neg),
-      function("Round", {11, 22}, run_round),
-      function("Sign", {9, 13}, run_sign, of_each_element(Traits::Range{-1.0f, 1.0f})),
+      function("Abs", {1, 6, 13}, run_abs, abs_gradient, of_each_element().with_sign(Traits::Sign::positive)),
+      function("Ceil", {1, 6, 13}, run_ceil, no_gradient),
+      function("Floor", {1, 6, 13}, run_floor, no_gradient),
+      function("Neg", {1, 6, 13}, run_neg, neg_gradient),
+      function("Round", {11, 22}, run_round, no_gradient),
+      function("Sign", {9, 13}, run_sign, no_gradient, of_each_element(Traits::Range{-1.0f, 1.0f})),
   };
   return all;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ops/elementwise/binary_functions.hpp"
+#include "ops/gradient.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -64,6 +65,30 @@ Result<void> run_mean(Frame& frame) {
   return {};
 }
 
+// Inputs that share the extreme share its gradient, as in PyTorch.
+Result<void> extreme_gradient(Gradient& g) {
+  std::vector<std::string> chosen;
+  for (const std::string& input : g.node.inputs)
+    chosen.push_back(as_numbers(g, g.add("Equal", {input, g.output()})));
+  const std::string share = g.add("Div", {g.dy(), g.add("Sum", chosen)});
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    if (g.wants(i)) g.set(i, g.add("Mul", {share, chosen[i]}));
+  }
+  return {};
+}
+
+Result<void> sum_gradient(Gradient& g) {
+  for (std::size_t i = 0; i < g.node.inputs.size(); ++i) g.set(i, g.dy());
+  return {};
+}
+
+Result<void> mean_gradient(Gradient& g) {
+  const auto count = static_cast<double>(g.node.inputs.size());
+  const std::string share = g.add("Mul", {g.dy(), g.number(1 / count)});
+  for (std::size_t i = 0; i < g.node.inputs.size(); ++i) g.set(i, share);
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> variadic_descriptors() {
@@ -74,30 +99,32 @@ std::span<const Descriptor> variadic_descriptors() {
        .infer = infer<larger>,
        .run = run<LargerPair, kernels::larger>,
        .layouts = Layouts::each,
-       .traits = {.role = Traits::Role::compute,
-                  .data = {-1},
-                  .by_element = true,
-                  .sign = Traits::Sign::of_inputs}},
+       .traits =
+           {.role = Traits::Role::compute, .data = {-1}, .by_element = true, .sign = Traits::Sign::of_inputs},
+       .gradient = extreme_gradient},
       {.name = "Min",
        .domain = "",
        .since = {1, 6, 8, 12, 13},
        .infer = infer<smaller>,
        .run = run<SmallerPair, kernels::smaller>,
        .layouts = Layouts::each,
-       .traits = {.role = Traits::Role::compute, .data = {-1}, .by_element = true}},
+       .traits = {.role = Traits::Role::compute, .data = {-1}, .by_element = true},
+       .gradient = extreme_gradient},
       {.name = "Sum",
        .domain = "",
        .since = {1, 6, 8, 13},
        .infer = infer<add>,
        .run = run<AddPair, kernels::add>,
        .layouts = Layouts::each,
-       .traits = computes({-1})},
+       .traits = computes({-1}),
+       .gradient = sum_gradient},
       {.name = "Mean",
        .domain = "",
        .since = {1, 6, 8, 13},
        .infer = infer_mean,
        .run = run_mean,
-       .traits = computes({-1})},
+       .traits = computes({-1}),
+       .gradient = mean_gradient},
   };
   return all;
 }

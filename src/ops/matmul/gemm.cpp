@@ -4,6 +4,7 @@
 #include "graph/node.hpp"
 #include "ops/convert.hpp"
 #include "ops/elementwise/binary_functions.hpp"
+#include "ops/gradient.hpp"
 #include "ops/matmul/batched_gemm.hpp"
 #include "ops/rules.hpp"
 
@@ -147,6 +148,26 @@ constexpr Traits kTraits{.role = Traits::Role::compute,
                          .bias = 2,
                          .linear = Traits::Linear::matrices};
 
+// The products of dY with the other matrix; transposed if the input is.
+Result<void> gradient(Gradient& g) {
+  const bool a_turned = g.flag("transA"), b_turned = g.flag("transB");
+  const auto product = [&](const std::string& left, bool turns_left, const std::string& right,
+                           bool turns_right) {
+    return g.add("Gemm", {left, right},
+                 {graph::attribute("alpha", static_cast<float>(g.real("alpha", 1))),
+                  graph::attribute("transA", static_cast<std::int64_t>(turns_left)),
+                  graph::attribute("transB", static_cast<std::int64_t>(turns_right))});
+  };
+  const std::string dy = g.dy();
+  if (g.wants(0))
+    g.set(0, a_turned ? product(g.input(1), b_turned, dy, true) : product(dy, false, g.input(1), !b_turned));
+  if (g.wants(1))
+    g.set(1, b_turned ? product(dy, true, g.input(0), a_turned) : product(g.input(0), !a_turned, dy, false));
+  const double beta = g.real("beta", 1);
+  if (g.wants(2)) g.set(2, beta == 1 ? dy : g.add("Mul", {dy, g.number(beta)}));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> gemm_descriptors() {
@@ -159,7 +180,8 @@ std::span<const Descriptor> gemm_descriptors() {
        .run = run,
        .prepare = prepare,
        .required = 2,
-       .traits = kTraits},
+       .traits = kTraits,
+       .gradient = gradient},
       {.name = "FusedGemm",
        .domain = kMicrosoft,
        .since = {1},

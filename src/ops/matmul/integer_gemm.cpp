@@ -105,16 +105,22 @@ Result<IntegerTerms> IntegerTerms::of(Frame& frame, const IntegerInputs& inputs)
 Result<IntegerScales> scales_of(Frame& frame, const IntegerTerms& terms, const Along<float>& a,
                                 const Along<float>& b, double divisor) {
   const BatchedMatMul& p = terms.matmul;
-  const auto one = [&](std::int64_t matrix, std::int64_t row, std::int64_t column) {
-    return static_cast<float>(static_cast<double>(a.data[matrix * a.matrix + row * a.stride]) *
-                              static_cast<double>(b.data[matrix * b.matrix + column * b.stride]) / divisor);
-  };
   const std::int64_t rows = a.stride == 0 ? 1 : p.m, columns = b.stride == 0 ? 1 : p.n;
   const std::int64_t matrices = a.matrix == 0 && b.matrix == 0 ? 1 : p.count;
   if (only_checks(frame)) return IntegerScales{};
   float* data = TRY(frame.scratch_of<float>(matrices * rows * columns)).data();
-  for (std::int64_t i = 0; i < matrices * rows * columns; ++i) {
-    data[i] = one(i / columns / rows, i / columns % rows, i % columns);
+  for (std::int64_t line = 0; line < matrices * rows; ++line) {
+    const std::int64_t matrix = line / rows, row = line % rows;
+    const auto left = static_cast<double>(a.data[matrix * a.matrix + row * a.stride]);
+    const float* right = b.data + matrix * b.matrix;
+    float* to = data + line * columns;
+    if (divisor == 1) {  // the usual case, and a division takes longer than the rest
+      for (std::int64_t i = 0; i < columns; ++i)
+        to[i] = static_cast<float>(left * static_cast<double>(right[i * b.stride]));
+      continue;
+    }
+    for (std::int64_t i = 0; i < columns; ++i)
+      to[i] = static_cast<float>(left * static_cast<double>(right[i * b.stride]) / divisor);
   }
   return IntegerScales{{data, rows == 1 ? 0 : columns, columns == 1 ? 0 : 1},
                        matrices == 1 ? 0 : rows * columns};

@@ -1,6 +1,7 @@
 // MatMul: matrix multiplication with numpy's broadcasting. ONNX: MatMul-1, -9, -13; ONNX Runtime's
 // FusedMatMul.
 #include "graph/node.hpp"
+#include "ops/gradient.hpp"
 #include "ops/matmul/batched_gemm.hpp"
 #include "ops/rules.hpp"
 
@@ -88,6 +89,58 @@ std::int64_t reduction_axis(const graph::Node& node, std::size_t rank) {
   return is_transposed(node, rank) ? last_axis(node, rank) : last_but_one_axis(node, rank);
 }
 
+std::string swapped(Gradient& g, const std::string& matrix, std::size_t rank) {
+  std::vector<std::int64_t> order(rank);
+  for (std::size_t i = 0; i < rank; ++i) order[i] = static_cast<std::int64_t>(i);
+  std::swap(order[rank - 1], order[rank - 2]);
+  return g.add("Transpose", {matrix}, {graph::attribute("perm", std::move(order))});
+}
+
+graph::Attribute transposed(std::string_view which) { return graph::attribute(which, std::int64_t{1}); }
+
+// One matrix for the whole batch: the batch is a longer matrix.
+void gradient_of_weight(Gradient& g, std::size_t rank) {
+  const auto matrix = [&](const std::string& value) {
+    if (rank == 2) return value;
+    return g.add("Flatten", {value}, {graph::attribute("axis", static_cast<std::int64_t>(rank - 1))});
+  };
+  const std::string dy = matrix(g.dy());
+  if (g.wants(0)) {
+    const std::string dx = g.add("Gemm", {dy, g.input(1)}, {transposed("transB")});
+    const bool is_matrix = rank == 2;
+    g.set(0, is_matrix ? dx
+                       : g.add("Reshape", {dx, g.shape(g.input(0))},
+                               {graph::attribute("allowzero", std::int64_t{1})}));
+  }
+  if (g.wants(1)) g.set(1, g.add("Gemm", {matrix(g.input(0)), dy}, {transposed("transA")}));
+}
+
+// dA = dY · Bᵀ, dB = Aᵀ · dY. A vector is a matrix of one row, or one column.
+Result<void> gradient(Gradient& g) {
+  const auto &a_shape = g.in(0).shape, &b_shape = g.in(1).shape;
+  if (!a_shape || !b_shape) return wrong("the ranks of its inputs are not known before the model runs");
+  std::size_t a_rank = a_shape->size(), b_rank = b_shape->size();
+  if (a_rank >= 2 && b_rank == 2) {
+    gradient_of_weight(g, a_rank);
+    return {};
+  }
+  std::string a = g.input(0), b = g.input(1), dy = g.dy();
+  const bool row = a_rank == 1, column = b_rank == 1;
+  if (column) dy = g.add("Unsqueeze", {dy, g.integers({-1})});
+  if (row) dy = g.add("Unsqueeze", {dy, g.integers({-2})});
+  if (row) a = g.add("Unsqueeze", {a, g.integers({0})}), a_rank = 2;
+  if (column) b = g.add("Unsqueeze", {b, g.integers({1})}), b_rank = 2;
+  if (g.wants(0)) {
+    const std::string dx = g.add("MatMul", {dy, swapped(g, b, b_rank)});
+    g.set(0, row ? g.add("Squeeze", {dx, g.integers({-2})}) : dx);
+  }
+  if (g.wants(1)) {
+    const std::string dx = g.add("MatMul", {swapped(g, a, a_rank), dy});
+    g.set(1, column ? g.add("Squeeze", {dx, g.integers({-1})}) : dx);
+  }
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> matmul_descriptors() {
@@ -103,7 +156,8 @@ std::span<const Descriptor> matmul_descriptors() {
        .traits = {.role = Traits::Role::compute,
                   .data = {0, 1},
                   .weights = {{1, last_axis}, {0, last_but_one_axis, last_axis}},
-                  .linear = Traits::Linear::matrices}},
+                  .linear = Traits::Linear::matrices},
+       .gradient = gradient},
       {.name = "FusedMatMul",
        .domain = kMicrosoft,
        .since = {1},

@@ -1,6 +1,7 @@
 // Concat: concatenates tensors along one axis. ONNX: Concat-1 (axis may be left out: 1), -4, -11, -13; ONNX
 // Runtime's QLinearConcat, whose inputs come in threes: tensor, scale, zero point.
 #include "base/checked.hpp"
+#include "ops/gradient.hpp"
 #include "ops/move/data_movement.hpp"
 #include "ops/quantized/quantization.hpp"
 #include "ops/rules.hpp"
@@ -151,6 +152,32 @@ Result<void> run_qlinear(Frame& frame) {
   return {};
 }
 
+// Splits dy. Sizes that are known only when the model runs come from the shapes of the inputs.
+Result<void> gradient(Gradient& g) {
+  const auto axis = g.integer("axis", 1);
+  const std::size_t count = g.node.inputs.size();
+  std::vector<std::int64_t> known;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto& part = g.in(i).shape;
+    if (!part) break;
+    const Dim& size = (*part)[TRY(axis_of(axis, part->size()))];
+    if (!size.known()) break;
+    known.push_back(*size.size);
+  }
+  std::string sizes;
+  if (known.size() == count) {
+    sizes = g.integers(known);
+  } else {
+    std::vector<std::string> each;
+    const std::string at = g.integers({axis});
+    for (std::size_t i = 0; i < count; ++i) each.push_back(g.add("Gather", {g.shape(g.input(i)), at}));
+    sizes = g.add("Concat", std::move(each), {graph::attribute("axis", std::int64_t{0})});
+  }
+  const auto parts = g.add_all("Split", {g.dy(), sizes}, count, {graph::attribute("axis", axis)});
+  for (std::size_t i = 0; i < count; ++i) g.set(i, parts[i]);
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> concat_descriptors() {
@@ -161,7 +188,8 @@ std::span<const Descriptor> concat_descriptors() {
        .infer = infer,
        .run = run,
        .layouts = Layouts::each,
-       .traits = moves({.since = 4}, {-1})},
+       .traits = moves({.since = 4}, {-1}),
+       .gradient = gradient},
       {.name = "QLinearConcat",
        .domain = kMicrosoft,
        .since = {1},

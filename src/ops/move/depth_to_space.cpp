@@ -1,5 +1,6 @@
 // DepthToSpace and SpaceToDepth: moves spatial blocks to channels and back. ONNX: -1 … -13.
 #include "base/checked.hpp"
+#include "ops/gradient.hpp"
 #include "ops/move/data_movement.hpp"
 #include "ops/rules.hpp"
 
@@ -69,6 +70,30 @@ Result<void> run_space_to_depth(Frame& frame) {
   return {};
 }
 
+Result<void> depth_to_space_gradient(Gradient& g) {
+  const std::int64_t block = g.integer("blocksize", 0);
+  const std::string back = g.add("SpaceToDepth", {g.dy()}, attributes_of(g, {"blocksize"}));
+  if (g.text("mode", "DCR") == "DCR") {
+    g.set(0, back);
+    return {};
+  }
+  // SpaceToDepth puts the channels behind the places in a block, this mode before them.
+  const auto& shape = g.in(0).shape;
+  if (!shape || shape->size() != 4 || !(*shape)[1].known())
+    return wrong("the number of channels is not known before the model runs");
+  const std::int64_t area = block * block, channels = *(*shape)[1].size / area;
+  const std::string apart = g.add("Reshape", {back, g.integers({0, area, channels, -1})});
+  const std::string turned =
+      g.add("Transpose", {apart}, {graph::attribute("perm", std::vector<std::int64_t>{0, 2, 1, 3})});
+  g.set(0, g.add("Reshape", {turned, g.shape(g.input(0))}));
+  return {};
+}
+
+Result<void> space_to_depth_gradient(Gradient& g) {
+  g.set(0, g.add("DepthToSpace", {g.dy()}, attributes_of(g, {"blocksize"})));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> depth_to_space_descriptors() {
@@ -78,13 +103,15 @@ std::span<const Descriptor> depth_to_space_descriptors() {
        .since = {1, 11, 13},
        .infer = infer_depth_to_space,
        .run = run_depth_to_space,
-       .traits = moves({.since = 1})},
+       .traits = moves({.since = 1}),
+       .gradient = depth_to_space_gradient},
       {.name = "SpaceToDepth",
        .domain = "",
        .since = {1, 13},
        .infer = infer_space_to_depth,
        .run = run_space_to_depth,
-       .traits = moves({.since = 1})},
+       .traits = moves({.since = 1}),
+       .gradient = space_to_depth_gradient},
   };
   return all;
 }

@@ -1,5 +1,6 @@
 // Expand and Tile: repeat a tensor. ONNX: Expand-8, -13; Tile-1 (one axis), -6, -13.
 #include "base/checked.hpp"
+#include "ops/gradient.hpp"
 #include "ops/move/data_movement.hpp"
 #include "ops/rules.hpp"
 
@@ -84,6 +85,27 @@ Result<void> run_tile(Frame& frame) {
   return {};
 }
 
+// [a, b] tiled r and s times is [r, a, s, b] in memory.
+Result<void> tile_gradient(Gradient& g) {
+  const auto rank = g.in(0).shape ? std::optional(g.in(0).shape->size()) : std::nullopt;
+  if (!rank) return wrong("the rank of input 0 is not known before the model runs");
+  const std::string one = g.integers({1});
+  const std::string repeats = g.add("Unsqueeze", {g.input(1), one});
+  const std::string sizes = g.add("Unsqueeze", {g.shape(g.input(0)), one});
+  const std::string pairs = g.add("Concat", {repeats, sizes}, {graph::attribute("axis", std::int64_t{1})});
+  const std::string whole = g.add("Reshape", {pairs, g.integers({-1})});
+  std::vector<std::int64_t> axes;
+  for (std::size_t i = 0; i < *rank; ++i) axes.push_back(static_cast<std::int64_t>(2 * i));
+  const std::string spread =
+      g.add("Reshape", {g.dy(), whole}, {graph::attribute("allowzero", std::int64_t{1})});
+  if (axes.empty()) {
+    g.set(0, spread);
+    return {};
+  }
+  g.set(0, g.add("ReduceSum", {spread, g.integers(axes)}, {graph::attribute("keepdims", std::int64_t{0})}));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> expand_descriptors() {
@@ -94,14 +116,16 @@ std::span<const Descriptor> expand_descriptors() {
        .infer = infer_expand,
        .run = run_expand,
        .required = 2,
-       .traits = moves({.since = 8})},
+       .traits = moves({.since = 8}),
+       .gradient = gradient_unchanged},
       {.name = "Tile",
        .domain = "",
        .since = {1, 6, 13},
        .infer = infer_tile,
        .run = run_tile,
        .required = 2,
-       .traits = moves({.since = 6})},
+       .traits = moves({.since = 6}),
+       .gradient = tile_gradient},
   };
   return all;
 }

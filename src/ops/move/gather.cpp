@@ -2,6 +2,7 @@
 // embedding table.
 #include <algorithm>
 
+#include "ops/gradient.hpp"
 #include "ops/move/data_movement.hpp"
 #include "ops/rules.hpp"
 
@@ -43,7 +44,7 @@ Result<Values> infer_blocks(const Call& call) {
   Shape shape = *indices;
   shape.insert(shape.end(), data->begin() + 1, data->end());
   const bool packed = call.in(0).type == ElementType::uint8 && call.integer("bits", 4) == 4;
-  if (packed) shape.back() = shape.back() * Dim(2);
+  if (packed && !shape.empty()) shape.back() = shape.back() * Dim(2);
   return outputs_of(call, tensor(call.in(2).type, std::move(shape)));
 }
 
@@ -96,6 +97,12 @@ std::int64_t gathered_axis(const graph::Node& node, std::size_t rank) {
   return *axis < 0 ? *axis + static_cast<std::int64_t>(rank) : *axis;
 }
 
+Result<void> gradient(Gradient& g) {
+  g.set(0, g.add("ScatterAdd", {g.input(1), g.dy(), g.shape(g.input(0))},
+                 {graph::attribute("axis", g.integer("axis", 0))}, kTraining));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> gather_descriptors() {
@@ -109,7 +116,8 @@ std::span<const Descriptor> gather_descriptors() {
        .traits = {.role = Traits::Role::move,
                   .weights = {{0, gathered_axis}},
                   .pass_through = {.since = 1},
-                  .alias = "embedding"}},
+                  .alias = "embedding"},
+       .gradient = gradient},
       {.name = "GatherBlockQuantized",
        .domain = kMicrosoft,
        .since = {1},

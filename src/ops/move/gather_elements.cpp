@@ -1,4 +1,5 @@
 // GatherElements: picks each element by an index along one axis. ONNX: -11, -13.
+#include "ops/gradient.hpp"
 #include "ops/move/indexed_rows.hpp"
 #include "ops/rules.hpp"
 
@@ -32,6 +33,13 @@ Result<void> run(Frame& frame) {
   return {};
 }
 
+Result<void> gradient(Gradient& g) {
+  auto attributes = attributes_of(g, {"axis"});
+  attributes.push_back(graph::attribute("reduction", std::string("add")));
+  g.set(0, g.add("ScatterElements", {g.zeros_like(g.input(0)), g.input(1), g.dy()}, std::move(attributes)));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> gather_elements_descriptors() {
@@ -41,7 +49,8 @@ std::span<const Descriptor> gather_elements_descriptors() {
                                     .infer = infer_elements,
                                     .run = run,
                                     .required = 2,
-                                    .traits = moves({.since = 11})}};
+                                    .traits = moves({.since = 11}),
+                                    .gradient = gradient}};
   return all;
 }
 

@@ -1,4 +1,5 @@
 // GatherND: slices by index tuples. ONNX: GatherND-11, -12 (batch_dims), -13.
+#include "ops/gradient.hpp"
 #include "ops/move/index_tuples.hpp"
 #include "ops/rules.hpp"
 
@@ -46,6 +47,14 @@ Result<void> run(Frame& frame) {
   return {};
 }
 
+Result<void> gradient(Gradient& g) {
+  if (g.integer("batch_dims", 0) != 0)
+    return wrong("there is no gradient for batch_dims other than 0", "indices that include the batch");
+  g.set(0, g.add("ScatterND", {g.zeros_like(g.input(0)), g.input(1), g.dy()},
+                 {graph::attribute("reduction", std::string("add"))}));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> gather_nd_descriptors() {
@@ -55,7 +64,8 @@ std::span<const Descriptor> gather_nd_descriptors() {
                                     .infer = infer_nd,
                                     .run = run,
                                     .required = 2,
-                                    .traits = moves({.since = 11})}};
+                                    .traits = moves({.since = 11}),
+                                    .gradient = gradient}};
   return all;
 }
 

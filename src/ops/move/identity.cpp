@@ -1,5 +1,6 @@
 // Identity: passes its input through, known elements included.
 #include "ops/frame.hpp"
+#include "ops/gradient.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -21,7 +22,8 @@ std::span<const Descriptor> identity_descriptors() {
        .since = {1, 13, 14, 16, 19, 21, 23, 24, 25},
        .infer = infer_identity,
        .run = run_identity,
-       .traits = moves({.since = 1})},
+       .traits = moves({.since = 1}),
+       .gradient = gradient_unchanged},
   };
   return all;
 }

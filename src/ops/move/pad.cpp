@@ -1,10 +1,12 @@
 // Pad: adds elements on each side of an axis, or crops with negative pads. ONNX: Pad-1, -2 (attributes), -11
 // … -25 (inputs).
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/checked.hpp"
 #include "ops/check.hpp"
+#include "ops/gradient.hpp"
 #include "ops/move/data_movement.hpp"
 #include "ops/raise.hpp"
 #include "ops/rules.hpp"
@@ -96,29 +98,34 @@ struct Sides {
   Dims dims;  // of the output
 };
 
-Result<Sides> sides_of(const Frame& frame, Mode mode) {
-  const Array& input = frame.in(0);
-  const auto pads = TRY(dims_of(frame, 1, frame.version < 2 ? "paddings" : "pads"));
+// For an input of `dims`; the indices of the inputs that give pads and axes.
+Result<Sides> sides_for(const Frame& frame, Mode mode, const Dims& dims, std::size_t pads_at,
+                        std::size_t axes_at) {
+  const auto pads = TRY(dims_of(frame, pads_at, frame.version < 2 ? "paddings" : "pads"));
   if (!pads) return wrong("no pads are given");
   Dims axes;
-  if (frame.has(3)) {
-    axes = TRY(axes_within(TRY(dims_from(frame.in(3), "axes")).span(), input.rank()));
+  if (frame.has(axes_at)) {
+    axes = TRY(axes_within(TRY(dims_from(frame.in(axes_at), "axes")).span(), dims.size()));
   } else {
-    for (std::size_t i = 0; i < input.rank(); ++i) axes.push_back(static_cast<std::int64_t>(i));
+    for (std::size_t i = 0; i < dims.size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
   }
   if (pads->size() != 2 * axes.size()) {
     return wrong(fmt::format("{} pads are given for {} axes", pads->size(), axes.size()),
                  "two for each axis: all before, then all after");
   }
   Sides all;
-  all.rank = input.rank();
-  for (std::size_t i = 0; i < all.rank; ++i) all.sides[i] = TRY(side_of(input.dim(i), 0, 0, mode));
+  all.rank = dims.size();
+  for (std::size_t i = 0; i < all.rank; ++i) all.sides[i] = TRY(side_of(dims[i], 0, 0, mode));
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto axis = static_cast<std::size_t>(axes[i]);
-    all.sides[axis] = TRY(side_of(input.dim(axis), (*pads)[i], (*pads)[axes.size() + i], mode));
+    all.sides[axis] = TRY(side_of(dims[axis], (*pads)[i], (*pads)[axes.size() + i], mode));
   }
   for (std::size_t i = 0; i < all.rank; ++i) all.dims.push_back(all.sides[i].size);
   return all;
+}
+
+Result<Sides> sides_of(const Frame& frame, Mode mode) {
+  return sides_for(frame, mode, frame.in(0).dims(), 1, 3);
 }
 
 // Writes a row of the output (its last axis); `source` is null if the entire row is the constant.
@@ -235,18 +242,100 @@ Traits::Role role_of(const graph::Node& node) {
   return number && *number != 0.0f ? Traits::Role::none : Traits::Role::move;
 }
 
+// A constant pads dx with nothing: dy is cropped, and what was cropped is padded with 0. Other modes add up
+// the gradients of the copies. The constant gets what x does not.
+Result<void> gradient(Gradient& g) {
+  const auto axes = g.has(3) ? g.input(3) : std::string();
+  const auto attribute = g.ints(g.version < 2 ? "paddings" : "pads");
+  const std::string pads = g.has(1) ? g.input(1) : g.integers(*attribute);
+  std::string dx;
+  if (g.text("mode", "constant") == "constant") {
+    dx = g.add("Pad", {g.dy(), g.add("Neg", {pads}), "", axes});
+  } else {
+    dx = g.add("PadGradient", {g.dy(), g.shape(g.input(0)), pads, axes}, attributes_of(g, {"mode"}),
+               kTraining);
+  }
+  g.set(0, dx);
+  if (g.wants(2)) {
+    const auto whole = [&](const std::string& value) {
+      return g.add("ReduceSum", {value}, {graph::attribute("keepdims", std::int64_t{0})});
+    };
+    const std::string rest = g.add("Sub", {whole(g.dy()), whole(dx)});
+    g.set(2, g.add("Reshape", {rest, g.shape(g.input(2))}));
+  }
+  return {};
+}
+
+Result<Values> infer_gradient(const Call& call) {
+  const auto& sizes = call.in(1).elements;
+  return outputs_of(call, tensor(call.in(0).type, sizes ? std::optional<Shape>(*sizes) : std::nullopt));
+}
+
+// PadGradient(dy, shape of x, pads, axes): the sums of dy over the copies of each element. Batches are
+// computed in parallel, each in the order of its elements.
+Result<void> run_gradient(Frame& frame) {
+  const Array& dy = frame.in(0);
+  const Mode mode = TRY(mode_of(frame));
+  const Dims dims = TRY(dims_from(frame.in(1), "the shape"));
+  const Sides all = TRY(sides_for(frame, mode, dims, 2, 3));
+  if (!(all.dims == dy.dims())) {
+    return wrong(fmt::format("the gradient is {}", to_string(dy)),
+                 fmt::format("of shape {}, as the result of Pad", to_string(all.dims)));
+  }
+  if (!is_float(dy.type())) return wrong_type(frame, 0);
+  Array* dx = TRY(frame.out(0, dy.type(), dims));
+  if (dx->byte_count() > 0) std::memset(dx->mutable_bytes(), 0, dx->byte_count());
+  if (dy.count() == 0) return {};
+  std::size_t batch = 0;  // leading axes that stay as they are
+  while (batch < all.rank && all.sides[batch].kept == all.sides[batch].size && all.sides[batch].from == 0)
+    ++batch;
+  const Dims strides = strides_of(dims);
+  const std::int64_t batches = dims.product(0, batch), each = dy.count() / batches;
+  const std::int64_t out_each = dims.product(batch, dims.size());
+  for_real(dy.type(), [&]<class T>(T) {
+    const auto body = [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i) {
+        T* to = dx->mutable_data<T>() + i * out_each;
+        for (std::int64_t k = 0; k < each; ++k) {
+          std::int64_t rest = k, at = 0;
+          bool inside = true;
+          for (std::size_t axis = all.rank; axis-- > batch;) {
+            const std::int64_t place = all.sides[axis].source(mode, rest % all.sides[axis].size);
+            rest /= all.sides[axis].size;
+            inside = inside && place >= 0;
+            at += place * strides[axis];
+          }
+          if (!inside) continue;
+          to[at] = static_cast<T>(static_cast<Computed<T>>(to[at]) +
+                                  static_cast<Computed<T>>(dy.data<T>()[i * each + k]));
+        }
+      }
+    };
+    parallel(frame, batches, 10.0 * static_cast<double>(each), std::ref(body));
+  });
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> pad_descriptors() {
-  static const Descriptor all[] = {
-      {.name = "Pad",
-       .domain = "",
-       .since = {1, 2, 11, 13, 18, 19, 21, 23, 24, 25},
-       .infer = infer,
-       .run = run,
-       .raise = {{11, raise_to_11}},
-       .traits = {
-           .role = Traits::Role::move, .data = {0, 2}, .pass_through = {.since = 11}, .role_of = role_of}}};
+  static const Descriptor all[] = {{.name = "Pad",
+                                    .domain = "",
+                                    .since = {1, 2, 11, 13, 18, 19, 21, 23, 24, 25},
+                                    .infer = infer,
+                                    .run = run,
+                                    .raise = {{11, raise_to_11}},
+                                    .traits = {.role = Traits::Role::move,
+                                               .data = {0, 2},
+                                               .pass_through = {.since = 11},
+                                               .role_of = role_of},
+                                    .gradient = gradient},
+                                   {.name = "PadGradient",
+                                    .domain = kTraining,
+                                    .since = {1},
+                                    .infer = infer_gradient,
+                                    .run = run_gradient,
+                                    .required = 3}};
   return all;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/checked.hpp"
 #include "ops/frame.hpp"
+#include "ops/gradient.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -138,13 +139,15 @@ std::span<const Descriptor> reshape_descriptors() {
        .since = {1, 5, 13, 14, 19, 21, 23, 24, 25},
        .infer = infer_reshape,
        .run = run_reshape,
-       .traits = moves({.since = 5})},
+       .traits = moves({.since = 5}),
+       .gradient = gradient_reshaped},
       {.name = "Flatten",
        .domain = "",
        .since = {1, 9, 11, 13, 21, 23, 24, 25},
        .infer = infer_flatten,
        .run = run_flatten,
-       .traits = moves({.since = 9})},
+       .traits = moves({.since = 9}),
+       .gradient = gradient_reshaped},
   };
   return all;
 }

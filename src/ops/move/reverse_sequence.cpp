@@ -3,6 +3,7 @@
 
 #include "ops/check.hpp"
 #include "ops/frame.hpp"
+#include "ops/gradient.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -43,6 +44,11 @@ Result<void> run(Frame& frame) {
   return {};
 }
 
+Result<void> gradient(Gradient& g) {
+  g.set(0, g.add("ReverseSequence", {g.dy(), g.input(1)}, g.node.attributes));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> reverse_sequence_descriptors() {
@@ -52,7 +58,8 @@ std::span<const Descriptor> reverse_sequence_descriptors() {
                                     .infer = infer_same,
                                     .run = run,
                                     .required = 2,
-                                    .traits = moves({.since = 10})}};
+                                    .traits = moves({.since = 10}),
+                                    .gradient = gradient}};
   return all;
 }
 

@@ -1,5 +1,6 @@
 // Scatter and ScatterElements: the first input with some elements replaced or combined. ONNX: Scatter-9, -11;
 // ScatterElements-11, -13, -16 (add, mul), -18 (min, max).
+#include "ops/gradient.hpp"
 #include "ops/move/indexed_rows.hpp"
 #include "ops/move/scatter_reduction.hpp"
 #include "ops/raise.hpp"
@@ -37,6 +38,19 @@ Result<void> raise_to_11(Raising& raising) {
   return {};
 }
 
+// What is overwritten has no gradient; what is added to keeps it.
+Result<void> gradient(Gradient& g) {
+  const std::string_view how = g.text("reduction", "none");
+  if (how != "none" && how != "add")
+    return wrong(fmt::format("there is no gradient for reduction '{}'", shown(how)), "none or add");
+  if (g.wants(0))
+    g.set(0, how == "add" ? g.dy()
+                          : g.add("ScatterElements", {g.dy(), g.input(1), g.zeros_like(g.input(2))},
+                                  attributes_of(g, {"axis"})));
+  if (g.wants(2)) g.set(2, g.add("GatherElements", {g.dy(), g.input(1)}, attributes_of(g, {"axis"})));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> scatter_elements_descriptors() {
@@ -61,7 +75,8 @@ std::span<const Descriptor> scatter_elements_descriptors() {
        .traits = {.role = Traits::Role::move,
                   .data = {0, 2},
                   .pass_through = {.since = 11},
-                  .role_of = scatter_role}},
+                  .role_of = scatter_role},
+       .gradient = gradient},
   };
   return all;
 }

@@ -1,5 +1,6 @@
 // ScatterND: the first input with some slices replaced or combined. ONNX: ScatterND-11, -13, -16 (add, mul),
 // -18 (min, max).
+#include "ops/gradient.hpp"
 #include "ops/move/index_tuples.hpp"
 #include "ops/move/scatter_reduction.hpp"
 #include "ops/rules.hpp"
@@ -34,6 +35,17 @@ Result<void> run(Frame& frame) {
   });
 }
 
+// What is overwritten has no gradient; what is added to keeps it.
+Result<void> gradient(Gradient& g) {
+  const std::string_view how = g.text("reduction", "none");
+  if (how != "none" && how != "add")
+    return wrong(fmt::format("there is no gradient for reduction '{}'", shown(how)), "none or add");
+  if (g.wants(0))
+    g.set(0, how == "add" ? g.dy() : g.add("ScatterND", {g.dy(), g.input(1), g.zeros_like(g.input(2))}));
+  if (g.wants(2)) g.set(2, g.add("GatherND", {g.dy(), g.input(1)}));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> scatter_nd_descriptors() {
@@ -46,7 +58,8 @@ std::span<const Descriptor> scatter_nd_descriptors() {
                                     .traits = {.role = Traits::Role::move,
                                                .data = {0, 2},
                                                .pass_through = {.since = 11},
-                                               .role_of = scatter_role}}};
+                                               .role_of = scatter_role},
+                                    .gradient = gradient}};
   return all;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ops/frame.hpp"
+#include "ops/gradient.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -53,13 +54,15 @@ std::span<const Descriptor> shape_of_descriptors() {
        .since = {1, 13, 15, 19, 21, 23, 24, 25},
        .infer = infer_shape,
        .run = run_shape,
-       .layouts = Layouts::each},
+       .layouts = Layouts::each,
+       .gradient = no_gradient},
       {.name = "Size",
        .domain = "",
        .since = {1, 13, 19, 21, 23, 24, 25},
        .infer = infer_size,
        .run = run_size,
-       .layouts = Layouts::each},
+       .layouts = Layouts::each,
+       .gradient = no_gradient},
   };
   return all;
 }

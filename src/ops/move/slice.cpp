@@ -1,7 +1,9 @@
 // Slice: a strided range on some axes. ONNX: Slice-1 (attributes), -10 (inputs, steps), -11, -13.
 #include <algorithm>
+#include <cstring>
 
 #include "ops/elements.hpp"
+#include "ops/gradient.hpp"
 #include "ops/move/data_movement.hpp"
 #include "ops/raise.hpp"
 #include "ops/rules.hpp"
@@ -149,6 +151,72 @@ Result<void> raise_to_10(Raising& raising) {
   return {};
 }
 
+Result<void> gradient(Gradient& g) {
+  const auto list = [&](std::size_t i, std::string_view name) {
+    const auto found = g.ints(name);
+    return g.has(i) ? g.input(i) : found ? g.integers(*found) : std::string();
+  };
+  g.set(0, g.add("SliceGradient",
+                 {g.dy(), g.shape(g.input(0)), list(1, "starts"), list(2, "ends"), list(3, "axes"),
+                  list(4, "steps")},
+                 {}, kTraining));
+  return {};
+}
+
+Result<Values> infer_gradient(const Call& call) {
+  const auto& sizes = call.in(1).elements;
+  return outputs_of(call, tensor(call.in(0).type, sizes ? std::optional<Shape>(*sizes) : std::nullopt));
+}
+
+// SliceGradient(dy, shape of x, starts, ends, axes, steps): dy where Slice took it from, 0 elsewhere.
+Result<void> run_gradient(Frame& frame) {
+  const Array& dy = frame.in(0);
+  const Dims dims = TRY(dims_from(frame.in(1), "the shape"));
+  const Dims starts = TRY(dims_from(frame.in(2), "starts")), ends = TRY(dims_from(frame.in(3), "ends"));
+  Dims axes, steps(starts.size(), 1);
+  for (std::size_t i = 0; i < starts.size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
+  if (frame.has(4)) axes = TRY(dims_from(frame.in(4), "axes"));
+  if (frame.has(5)) steps = TRY(dims_from(frame.in(5), "steps"));
+  axes = TRY(axes_within(axes.span(), dims.size()));
+  if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
+    return wrong("starts, ends, axes and steps differ in number");
+  TRY(array_bytes(dy.type(), dims, Layout::plain));  // no dimension is negative or too large
+  Dims sizes = dims;
+  View view{0, strides_of(dims)};
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = static_cast<std::size_t>(axes[i]);
+    if (steps[i] == 0) return wrong("a step is 0");
+    const Range range = range_of(dims[axis], starts[i], ends[i], steps[i]);
+    sizes[axis] = range.count;
+    if (range.count > 0) view.first += range.start * view.strides[axis];
+    view.strides[axis] *= range.step;
+  }
+  if (!(sizes == dy.dims())) {
+    return wrong(fmt::format("the gradient is {}", to_string(dy)),
+                 fmt::format("of shape {}, as the slice", to_string(sizes)));
+  }
+  Array* dx = TRY(frame.out(0, dy.type(), dims));
+  if (dx->byte_count() > 0) std::memset(dx->mutable_bytes(), 0, dx->byte_count());
+  if (dy.count() == 0) return {};
+  const std::int64_t row = sizes.empty() ? 1 : sizes.back(), rows = dy.count() / row;
+  const std::int64_t step = sizes.empty() ? 1 : view.strides.back();
+  const bool known = for_copied(dy.type(), [&]<class T>(T) {
+    parallel(frame, rows, 10 + static_cast<double>(row), [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i) {
+        std::int64_t rest = i, at = view.first;
+        for (std::size_t axis = sizes.empty() ? 0 : sizes.size() - 1; axis-- > 0;) {
+          at += rest % sizes[axis] * view.strides[axis];
+          rest /= sizes[axis];
+        }
+        const T* from = dy.data<T>() + i * row;
+        T* to = dx->mutable_data<T>() + at;
+        for (std::int64_t k = 0; k < row; ++k) to[k * step] = from[k];
+      }
+    });
+  });
+  return known ? Result<void>() : wrong_type(frame, 0);
+}
+
 }  // namespace
 
 std::span<const Descriptor> slice_descriptors() {
@@ -158,7 +226,14 @@ std::span<const Descriptor> slice_descriptors() {
                                     .infer = infer,
                                     .run = run,
                                     .raise = {{10, raise_to_10}},
-                                    .traits = moves({.since = 1})}};
+                                    .traits = moves({.since = 1}),
+                                    .gradient = gradient},
+                                   {.name = "SliceGradient",
+                                    .domain = kTraining,
+                                    .since = {1},
+                                    .infer = infer_gradient,
+                                    .run = run_gradient,
+                                    .required = 4}};
   return all;
 }
 

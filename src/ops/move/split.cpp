@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ops/check.hpp"
+#include "ops/gradient.hpp"
 #include "ops/move/data_movement.hpp"
 #include "ops/raise.hpp"
 #include "ops/rules.hpp"
@@ -93,6 +94,17 @@ Result<void> raise_to_18(Raising& raising) {
   return {};
 }
 
+Result<void> gradient(Gradient& g) {
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < g.node.outputs.size(); ++i) {
+    if (g.output(i).empty()) return wrong(fmt::format("output {} is left out", i), "a name for each output");
+    const std::string dy = g.dy(i);
+    parts.push_back(dy.empty() ? g.zeros_like(g.output(i)) : dy);
+  }
+  g.set(0, g.add("Concat", std::move(parts), {graph::attribute("axis", g.integer("axis", 0))}));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> split_descriptors() {
@@ -102,7 +114,8 @@ std::span<const Descriptor> split_descriptors() {
                                     .infer = infer,
                                     .run = run,
                                     .raise = {{13, raise_to_13}, {18, raise_to_18}},
-                                    .traits = moves({.since = 2})}};
+                                    .traits = moves({.since = 2}),
+                                    .gradient = gradient}};
   return all;
 }
 

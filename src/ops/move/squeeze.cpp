@@ -1,6 +1,7 @@
 // Squeeze and Unsqueeze: remove and insert axes of size 1. In version 13 the axes became an input.
 #include <algorithm>
 
+#include "ops/gradient.hpp"
 #include "ops/move/data_movement.hpp"
 #include "ops/raise.hpp"
 #include "ops/rules.hpp"
@@ -100,14 +101,16 @@ std::span<const Descriptor> squeeze_descriptors() {
        .infer = infer_squeeze,
        .run = run_squeeze,
        .raise = {{13, raise_axes_to_input}},
-       .traits = moves({.since = 1})},
+       .traits = moves({.since = 1}),
+       .gradient = gradient_reshaped},
       {.name = "Unsqueeze",
        .domain = "",
        .since = {1, 11, 13, 21, 23, 24, 25},
        .infer = infer_unsqueeze,
        .run = run_unsqueeze,
        .raise = {{13, raise_axes_to_input}},
-       .traits = moves({.since = 1})},
+       .traits = moves({.since = 1}),
+       .gradient = gradient_reshaped},
   };
   return all;
 }

@@ -1,5 +1,6 @@
 // Transpose: permutes axes. ONNX: Transpose-1 … -25.
 #include "ops/elements.hpp"
+#include "ops/gradient.hpp"
 #include "ops/move/data_movement.hpp"
 #include "ops/rules.hpp"
 
@@ -64,6 +65,19 @@ Result<void> run_transpose(Frame& frame) {
   return {};
 }
 
+// The inverse permutation.
+Result<void> gradient(Gradient& g) {
+  Gradient::NodeAttributes attributes;
+  if (const auto permutation = g.integers("perm")) {
+    std::vector<std::int64_t> inverse(permutation->size());
+    for (std::size_t i = 0; i < permutation->size(); ++i)
+      inverse[TRY(axis_of((*permutation)[i], permutation->size()))] = static_cast<std::int64_t>(i);
+    attributes.push_back(graph::attribute("perm", std::move(inverse)));
+  }
+  g.set(0, g.add("Transpose", {g.dy()}, std::move(attributes)));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> transpose_descriptors() {
@@ -73,7 +87,8 @@ std::span<const Descriptor> transpose_descriptors() {
        .since = {1, 13, 21, 23, 24, 25},
        .infer = infer_transpose,
        .run = run_transpose,
-       .traits = moves({.since = 1})},
+       .traits = moves({.since = 1}),
+       .gradient = gradient},
   };
   return all;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ops/frame.hpp"
+#include "ops/gradient.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -37,11 +38,22 @@ Result<void> run(Frame& frame) {
   return {};
 }
 
+Result<void> gradient(Gradient& g) {
+  const std::string diagonal = g.has(1) ? g.input(1) : std::string();
+  g.set(0, g.add("Trilu", {g.dy(), diagonal}, attributes_of(g, {"upper"})));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> trilu_descriptors() {
-  static const Descriptor all[] = {
-      {.name = "Trilu", .domain = "", .since = {14}, .infer = infer_same, .run = run, .traits = moves()}};
+  static const Descriptor all[] = {{.name = "Trilu",
+                                    .domain = "",
+                                    .since = {14},
+                                    .infer = infer_same,
+                                    .run = run,
+                                    .traits = moves(),
+                                    .gradient = gradient}};
   return all;
 }
 

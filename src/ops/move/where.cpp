@@ -1,5 +1,6 @@
 // Where: selects each element from one of two tensors. ONNX: Where-9, -16.
 #include "ops/elementwise/broadcast.hpp"
+#include "ops/gradient.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -76,6 +77,13 @@ Result<void> run(Frame& frame) {
   return {};
 }
 
+Result<void> gradient(Gradient& g) {
+  const std::string zero = g.number(0, g.out().type);
+  if (g.wants(1)) g.set(1, g.add("Where", {g.input(0), g.dy(), zero}));
+  if (g.wants(2)) g.set(2, g.add("Where", {g.input(0), zero, g.dy()}));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> where_descriptors() {
@@ -85,7 +93,8 @@ std::span<const Descriptor> where_descriptors() {
                                     .infer = infer,
                                     .run = run,
                                     .required = 3,
-                                    .traits = computes({1, 2})}};
+                                    .traits = computes({1, 2}),
+                                    .gradient = gradient}};
   return all;
 }
 

@@ -1,6 +1,7 @@
 // InstanceNormalization and GroupNormalization: normalizes the channels of each group of each sample to mean
 // 0 and variance 1, then scales and shifts them. ONNX: InstanceNormalization-6, -22; GroupNormalization-18
 // (scale per group), -21 (per channel).
+#include "ops/gradient.hpp"
 #include "ops/norm/stats.hpp"
 #include "ops/raise.hpp"
 #include "ops/reals.hpp"
@@ -85,6 +86,48 @@ Result<void> raise_to_21(Raising& raising) {
   return {};
 }
 
+// Groups are rows of a layer normalization without scale; 0 as their number: each channel is one.
+Result<void> gradient_of_groups(Gradient& g, std::int64_t groups) {
+  const auto& shape = g.in(0).shape;
+  if (!shape || shape->size() < 2) return wrong("the rank of its input is not known before the model runs");
+  std::vector<std::int64_t> space, others = {0};
+  for (std::size_t i = 2; i < shape->size(); ++i) {
+    space.push_back(static_cast<std::int64_t>(i - 1));
+    others.push_back(static_cast<std::int64_t>(i));
+  }
+  const std::string sizes = g.shape(g.input(0));
+  const auto in_rows = [&](const std::string& value) {
+    return g.add("Reshape", {value, g.integers({0, groups, -1})});
+  };
+  const auto by_channel = [&](const std::string& value) {
+    return g.add("ReduceSum", {value, g.integers(others)}, {graph::attribute("keepdims", std::int64_t{0})});
+  };
+  const std::string rows = in_rows(g.input(0));
+  const std::string length = g.add("Slice", {g.shape(rows), g.integers({2}), g.integers({3})});
+  const std::string ones = g.add("Expand", {g.number(1), length});
+  const auto attributes = attributes_of(g, {"epsilon"});
+  if (g.wants(0)) {
+    const std::string scale =
+        space.empty() ? g.input(1) : g.add("Unsqueeze", {g.input(1), g.integers(space)});
+    const std::string dy = in_rows(g.add("Mul", {g.dy(), scale}));
+    const std::string dx = g.add("LayerNormalizationGradient", {dy, rows, ones}, attributes, kTraining);
+    g.set(0, g.add("Reshape", {dx, sizes}));
+  }
+  if (g.wants(1)) {
+    const std::string normal = g.add("LayerNormalization", {rows, ones}, attributes);
+    g.set(1, by_channel(g.add("Mul", {g.dy(), g.add("Reshape", {normal, sizes})})));
+  }
+  if (g.wants(2)) g.set(2, by_channel(g.dy()));
+  return {};
+}
+
+Result<void> group_gradient(Gradient& g) {
+  if (g.version < 21) return wrong("its scale is one for each group", "version 21 of the operator");
+  return gradient_of_groups(g, g.integer("num_groups", 0));
+}
+
+Result<void> instance_gradient(Gradient& g) { return gradient_of_groups(g, 0); }
+
 }  // namespace
 
 std::span<const Descriptor> group_norm_descriptors() {
@@ -96,14 +139,16 @@ std::span<const Descriptor> group_norm_descriptors() {
        .run = run_group,
        .required = 3,
        .raise = {{21, raise_to_21}},
-       .traits = normalizes(true).called("group_norm")},
+       .traits = normalizes(true).called("group_norm"),
+       .gradient = group_gradient},
       {.name = "InstanceNormalization",
        .domain = "",
        .since = {1, 6, 22},
        .infer = infer_same,
        .run = run_instance,
        .required = 3,
-       .traits = normalizes(false).called("instance_norm2d")},
+       .traits = normalizes(false).called("instance_norm2d"),
+       .gradient = instance_gradient},
   };
   return all;
 }

@@ -2,6 +2,7 @@
 // (the axes from `axis` on) to mean 0 and variance 1 (or root mean square 1), then scales and shifts it.
 // ONNX: LayerNormalization-17 (ONNX Runtime has one of version 1), RMSNormalization-23.
 #include "ops/check.hpp"
+#include "ops/gradient.hpp"
 #include "ops/norm/stats.hpp"
 #include "ops/reals.hpp"
 #include "ops/rules.hpp"
@@ -138,23 +139,45 @@ Result<void> run(Frame& frame) {
   return wide ? run_in<double, Centered>(frame, axis) : run_in<float, Centered>(frame, axis);
 }
 
+// Scale and bias may broadcast to the normalized axes.
+Result<void> gradient(Gradient& g) {
+  if (!g.dy(1).empty() || !g.dy(2).empty())
+    return wrong("there is no gradient through its mean and deviation", "only through its first output");
+  const auto& shape = g.in(0).shape;
+  if (!shape) return wrong("the rank of its input is not known before the model runs");
+  const std::size_t axis = TRY(axis_of(g.integer("axis", -1), shape->size()));
+  const std::span<const Dim> inner = std::span(*shape).subspan(axis);
+  const auto& scale_shape = g.in(1).shape;
+  std::string scale = g.input(1);
+  if (!scale_shape || !std::ranges::equal(*scale_shape, inner, same)) {
+    const std::string from = g.integers({static_cast<std::int64_t>(axis)});
+    scale = g.add("Expand", {scale, g.add("Slice", {g.shape(g.input(0)), from, g.integers({INT64_MAX})})});
+  }
+  const auto all = g.add_all("LayerNormalizationGradient", {g.dy(), g.input(0), scale}, 3,
+                             attributes_of(g, {"axis", "epsilon"}), kTraining);
+  for (std::size_t i = 0; i < 3; ++i) g.set(i, all[i]);
+  return {};
+}
+
 constexpr Descriptor layer(std::string_view name, std::string_view domain, Versions since, Run run,
-                           Traits traits = computes_sensitive()) {
+                           Traits traits = computes_sensitive(), GradientRule gradient = nullptr) {
   return {.name = name,
           .domain = domain,
           .since = since,
           .infer = infer,
           .run = run,
           .required = 2,
-          .traits = traits};
+          .traits = traits,
+          .gradient = gradient};
 }
 
 }  // namespace
 
 std::span<const Descriptor> layer_norm_descriptors() {
   static const Descriptor all[] = {
-      layer("LayerNormalization", "", {1, 17}, run<true>, normalizes(true).called("layer_norm")),
-      layer("LayerNormalization", kMicrosoft, {1}, run<true>, normalizes(true).called("layer_norm")),
+      layer("LayerNormalization", "", {1, 17}, run<true>, normalizes(true).called("layer_norm"), gradient),
+      layer("LayerNormalization", kMicrosoft, {1}, run<true>, normalizes(true).called("layer_norm"),
+            gradient),
       layer("RMSNormalization", "", {23}, run<false>, normalizes(true).called("rms_norm")),
       layer("SimplifiedLayerNormalization", "", {1}, run<false>),
       layer("SimplifiedLayerNormalization", kMicrosoft, {1}, run<false>),

@@ -60,10 +60,16 @@ Result<kernels::TensorCodec> codec_for(const formats::Use& use, std::span<const 
 }
 
 Result<void> quantize_dequantize(Frame& frame, const FormatUse& format) {
+  return quantize_dequantize(frame, format, frame.in(0).dims());
+}
+
+Result<void> quantize_dequantize(Frame& frame, const FormatUse& format, const Dims& dims) {
   const Array& x = frame.in(0);
   if (x.type() != ElementType::float32) return wrong_type(frame, 0);
-  auto codec = format.codecs.find(x.dims());
-  if (!codec) codec = format.codecs.keep(x.dims(), TRY(codec_for(format.use, x.dims().span())));
+  auto codec = format.codecs.find(dims);
+  if (!codec) codec = format.codecs.keep(dims, TRY(codec_for(format.use, dims.span())));
+  if (codec->count() != x.count())
+    return wrong(fmt::format("{} values to divide as [{}]", x.count(), fmt::join(dims.span(), ", ")));
   Array& out = *TRY(frame.out(0, x.type(), x.dims()));
   codec->choose_and_quantize(x.elements<float>(), out.mutable_data<float>(), frame.pool());
   return {};

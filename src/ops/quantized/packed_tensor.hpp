@@ -28,8 +28,9 @@ Result<kernels::TensorCodec> codec_for(const Attributes& node, const FormatUse* 
                                        std::span<const std::int64_t> dims);
 
 // Fake quantization: output 0 is input 0 rounded to the format, with scales and other group parameters chosen
-// from it.
+// from it. `dims`: those in which it is divided into groups; by default its own.
 Result<void> quantize_dequantize(Frame& frame, const FormatUse& format);
+Result<void> quantize_dequantize(Frame& frame, const FormatUse& format, const Dims& dims);
 
 // The packed tensor of a Decode node, checked: its attributes, packed elements and group parameters.
 struct StoredWeight {

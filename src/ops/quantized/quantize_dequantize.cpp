@@ -1,6 +1,7 @@
 // QuantizeDequantize of ai.anybit: fake quantization; each value becomes the nearest one of a number format.
 // The attribute `format` names it: "mxfp4_e2m1 axis=1 block_size=32". Shared parameters (scales, exponents)
 // are computed from the values.
+#include "ops/gradient.hpp"
 #include "ops/quantized/packed_tensor.hpp"
 #include "ops/rules.hpp"
 
@@ -14,6 +15,13 @@ Result<void> run(Frame& frame) {
   return quantize_dequantize(frame, format);
 }
 
+// Straight through inside the range of each group.
+Result<void> quantize_dequantize_rule(Gradient& gradient) {
+  gradient.set(0, gradient.add("FakeQuantizeGradient", {gradient.dy(), gradient.input(0)},
+                               gradient.node.attributes, kTraining));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> quantize_dequantize_descriptors() {
@@ -22,7 +30,8 @@ std::span<const Descriptor> quantize_dequantize_descriptors() {
                                     .since = {1},
                                     .infer = infer_same,
                                     .run = run,
-                                    .prepare = prepare_use}};
+                                    .prepare = prepare_use,
+                                    .gradient = quantize_dequantize_rule}};
   return all;
 }
 

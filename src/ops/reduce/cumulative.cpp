@@ -1,5 +1,6 @@
 // CumSum and CumProd: running sums and products along an axis. ONNX: CumSum-11, -14; CumProd-26.
 #include "ops/elementwise/binary_functions.hpp"
+#include "ops/gradient.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -47,6 +48,14 @@ Result<void> run(Frame& frame, int neutral) {
 Result<void> run_sum(Frame& frame) { return run<AddPair>(frame, 0); }
 Result<void> run_product(Frame& frame) { return run<MultiplyPair>(frame, 1); }
 
+// Each element counts in all sums behind it: the sums the other way round.
+Result<void> sum_gradient(Gradient& g) {
+  auto attributes = attributes_of(g, {"exclusive"});
+  attributes.push_back(graph::attribute("reverse", static_cast<std::int64_t>(!g.flag("reverse"))));
+  g.set(0, g.add("CumSum", {g.dy(), g.input(1)}, std::move(attributes)));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> cumulative_descriptors() {
@@ -57,7 +66,8 @@ std::span<const Descriptor> cumulative_descriptors() {
        .infer = infer_same,
        .run = run_sum,
        .required = 2,
-       .traits = computes_sensitive()},
+       .traits = computes_sensitive(),
+       .gradient = sum_gradient},
       {.name = "CumProd",
        .domain = "",
        .since = {26},

@@ -4,6 +4,7 @@
 #include "base/math.hpp"
 #include "ops/check.hpp"
 #include "ops/frame.hpp"
+#include "ops/gradient.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -137,6 +138,42 @@ Result<void> run_entropy(Frame& frame) {
   return done;
 }
 
+// The gradient with regard to the log probabilities.
+std::string likelihood_slope(Gradient& g, const std::string& dy) {
+  const std::string weights = g.has(2) ? g.input(2) : std::string();
+  return g.add("NegativeLogLikelihoodLossGradient", {dy, g.input(1), g.shape(g.input(0)), weights},
+               attributes_of(g, {"reduction", "ignore_index"}), kTraining);
+}
+
+// Class weights are settings of the loss.
+Result<void> check_weights(const Gradient& g) {
+  if (g.wants(2)) return wrong("there is no gradient with regard to the class weights", "constant weights");
+  return {};
+}
+
+Result<void> likelihood_gradient(Gradient& g) {
+  TRY(check_weights(g));
+  g.set(0, likelihood_slope(g, g.dy()));
+  return {};
+}
+
+// Through the log probabilities, which are an output on demand.
+Result<void> entropy_gradient(Gradient& g) {
+  TRY(check_weights(g));
+  const graph::Attribute axis = graph::attribute("axis", std::int64_t{1});
+  const bool there = g.node.outputs.size() > 1 && !g.output(1).empty();
+  const std::string logs = there ? g.output(1) : g.add("LogSoftmax", {g.input(0)}, {axis});
+  const std::string given = g.dy(1);
+  std::string slope = g.dy().empty() ? std::string() : likelihood_slope(g, g.dy());
+  if (slope.empty() || given.empty()) {
+    slope += given;
+  } else {
+    slope = g.add("Add", {slope, given});
+  }
+  g.set(0, g.add("LogSoftmaxGradient", {slope, logs}, {axis}, kTraining));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> loss_descriptors() {
@@ -146,13 +183,15 @@ std::span<const Descriptor> loss_descriptors() {
        .since = {12, 13, 22},
        .infer = infer,
        .run = run_likelihood,
-       .required = 2},
+       .required = 2,
+       .gradient = likelihood_gradient},
       {.name = "SoftmaxCrossEntropyLoss",
        .domain = "",
        .since = {12, 13},
        .infer = infer,
        .run = run_entropy,
-       .required = 2},
+       .required = 2,
+       .gradient = entropy_gradient},
   };
   return all;
 }

@@ -8,6 +8,7 @@
 #include "base/nan.hpp"
 #include "kernels/reduce/reduce.hpp"
 #include "ops/frame.hpp"
+#include "ops/gradient.hpp"
 #include "ops/raise.hpp"
 #include "ops/reduce/reduction_walk.hpp"
 #include "ops/rules.hpp"
@@ -282,7 +283,7 @@ Result<void> run(Frame& frame) {
   return {};
 }
 
-constexpr Descriptor reduction(std::string_view name, Versions since, Run run,
+constexpr Descriptor reduction(std::string_view name, Versions since, Run run, GradientRule gradient,
                                Traits traits = computes_sensitive(), Infer rule = infer) {
   const std::int16_t axes_are_an_input = name == "ReduceSum" ? 13 : 18;
   return {.name = name,
@@ -291,23 +292,112 @@ constexpr Descriptor reduction(std::string_view name, Versions since, Run run,
           .infer = rule,
           .run = run,
           .raise = {{axes_are_an_input, raise_axes_to_input}},
-          .traits = traits};
+          .traits = traits,
+          .gradient = gradient};
+}
+
+// A value of the reduced shape in a shape that broadcasts to the input's: reduced axes of size 1.
+std::string kept(Gradient& g, const std::string& value) {
+  const bool whole = !g.has(1) && !g.find("axes");
+  if (g.flag("keepdims", true) || whole) return value;
+  return g.add("Unsqueeze", {value, g.has(1) ? g.input(1) : g.integers(*g.ints("axes"))});
+}
+
+// Without axes nothing is reduced if noop_with_empty_axes is set.
+bool reduces(const Gradient& g) {
+  const auto axes = g.has(1) ? g.in(1).elements : std::optional(std::vector<Dim>());
+  return !(axes && axes->empty() && !g.find("axes") && g.flag("noop_with_empty_axes"));
+}
+
+std::string spread(Gradient& g, const std::string& value) {
+  return g.add("Expand", {value, g.shape(g.input(0))});
+}
+
+Result<void> sum_gradient(Gradient& g) {
+  g.set(0, reduces(g) ? spread(g, kept(g, g.dy())) : g.dy());
+  return {};
+}
+
+Result<void> mean_gradient(Gradient& g) {
+  if (!reduces(g)) return gradient_unchanged(g);
+  const auto &from = g.in(0).shape, &to = g.out().shape;
+  const Dim all = from ? product(*from) : Dim(), results = to ? product(*to) : Dim();
+  std::string count;
+  if (all.known() && results.known() && !results.is(0)) {
+    count = g.number(static_cast<double>(*all.size) / static_cast<double>(*results.size));
+  } else {
+    const auto size = [&](const std::string& value) {
+      const std::string product =
+          g.add("ReduceProd", {g.shape(value)}, {graph::attribute("keepdims", std::int64_t{0})});
+      return in_type_of(g, product, g.in(0));
+    };
+    count = g.add("Div", {size(g.input(0)), size(g.output())});
+  }
+  g.set(0, spread(g, kept(g, g.add("Div", {g.dy(), count}))));
+  return {};
+}
+
+Result<void> sum_square_gradient(Gradient& g) {
+  g.set(0, g.add("Mul", {g.input(0), kept(g, g.add("Mul", {g.dy(), g.number(2)}))}));
+  return {};
+}
+
+Result<void> l1_gradient(Gradient& g) {
+  g.set(0, g.add("Mul", {g.add("Sign", {g.input(0)}), kept(g, g.dy())}));
+  return {};
+}
+
+// x / y · dy; 0 where the norm is 0.
+Result<void> l2_gradient(Gradient& g) {
+  const std::string quotient = g.add("Div", {g.dy(), g.output()});
+  const std::string scale = only_where(g, g.add("Greater", {g.output(), g.number(0)}), quotient);
+  g.set(0, g.add("Mul", {g.input(0), kept(g, scale)}));
+  return {};
+}
+
+Result<void> log_sum_gradient(Gradient& g) {
+  g.set(0, spread(g, kept(g, g.add("Div", {g.dy(), g.add("Exp", {g.output()})}))));
+  return {};
+}
+
+Result<void> log_sum_exp_gradient(Gradient& g) {
+  const std::string shares = g.add("Exp", {g.add("Sub", {g.input(0), kept(g, g.output())})});
+  g.set(0, g.add("Mul", {shares, kept(g, g.dy())}));
+  return {};
+}
+
+// Elements that share the extreme share its gradient, as in PyTorch.
+Result<void> extreme_gradient(Gradient& g) {
+  if (!reduces(g)) return gradient_unchanged(g);
+  const std::string chosen = as_numbers(g, g.add("Equal", {g.input(0), kept(g, g.output())}));
+  auto attributes = attributes_of(g, {"noop_with_empty_axes"});
+  std::vector<std::string> inputs = {chosen};
+  if (g.has(1)) inputs.push_back(g.input(1));
+  if (!g.has(1) && g.find("axes")) inputs.push_back(g.integers(*g.ints("axes")));
+  const std::string count = g.add("ReduceSum", std::move(inputs), std::move(attributes));
+  g.set(0, g.add("Mul", {chosen, g.add("Div", {kept(g, g.dy()), count})}));
+  return {};
 }
 
 }  // namespace
 
 std::span<const Descriptor> reduce_descriptors() {
   static const Descriptor all[] = {
-      reduction("ReduceL1", {1, 11, 13, 18}, run<L1>, computes_sensitive().with_sign(Traits::Sign::positive)),
-      reduction("ReduceL2", {1, 11, 13, 18}, run<L2>, computes_sensitive().with_sign(Traits::Sign::positive)),
-      reduction("ReduceLogSum", {1, 11, 13, 18}, run<LogSum>),
-      reduction("ReduceLogSumExp", {1, 11, 13, 18}, run<LogSumExp>),
-      reduction("ReduceMax", {1, 11, 12, 13, 18, 20}, run<Max>, moves({.since = 12, .ours = true})),
-      reduction("ReduceMean", {1, 11, 13, 18}, run<Mean>, computes().with_sign(Traits::Sign::of_inputs)),
-      reduction("ReduceMin", {1, 11, 12, 13, 18, 20}, run<Min>, moves({.since = 12, .ours = true})),
-      reduction("ReduceProd", {1, 11, 13, 18}, run<Product>, computes_sensitive(), infer_product),
-      reduction("ReduceSum", {1, 11, 13}, run<Sum>, computes()),
-      reduction("ReduceSumSquare", {1, 11, 13, 18}, run<SumSquare>),
+      reduction("ReduceL1", {1, 11, 13, 18}, run<L1>, l1_gradient,
+                computes_sensitive().with_sign(Traits::Sign::positive)),
+      reduction("ReduceL2", {1, 11, 13, 18}, run<L2>, l2_gradient,
+                computes_sensitive().with_sign(Traits::Sign::positive)),
+      reduction("ReduceLogSum", {1, 11, 13, 18}, run<LogSum>, log_sum_gradient),
+      reduction("ReduceLogSumExp", {1, 11, 13, 18}, run<LogSumExp>, log_sum_exp_gradient),
+      reduction("ReduceMax", {1, 11, 12, 13, 18, 20}, run<Max>, extreme_gradient,
+                moves({.since = 12, .ours = true})),
+      reduction("ReduceMean", {1, 11, 13, 18}, run<Mean>, mean_gradient,
+                computes().with_sign(Traits::Sign::of_inputs)),
+      reduction("ReduceMin", {1, 11, 12, 13, 18, 20}, run<Min>, extreme_gradient,
+                moves({.since = 12, .ours = true})),
+      reduction("ReduceProd", {1, 11, 13, 18}, run<Product>, nullptr, computes_sensitive(), infer_product),
+      reduction("ReduceSum", {1, 11, 13}, run<Sum>, sum_gradient, computes()),
+      reduction("ReduceSumSquare", {1, 11, 13, 18}, run<SumSquare>, sum_square_gradient),
   };
   return all;
 }

@@ -6,6 +6,7 @@
 #include "base/nan.hpp"
 #include "graph/node.hpp"
 #include "ops/frame.hpp"
+#include "ops/gradient.hpp"
 #include "ops/raise.hpp"
 #include "ops/rules.hpp"
 
@@ -122,6 +123,14 @@ Result<void> raise_to_13(Raising& raising) {
   return {};
 }
 
+// Before 13 the axes from `axis` on were one.
+template <Kind What>
+Result<void> gradient(Gradient& g) {
+  if (g.version < 13)
+    return wrong(fmt::format("it is of version {} of the operator", g.version), "version 13 or newer");
+  return gradient_by_output(g, What == Kind::log ? "LogSoftmaxGradient" : "SoftmaxGradient");
+}
+
 }  // namespace
 
 std::span<const Descriptor> softmax_descriptors() {
@@ -131,24 +140,25 @@ std::span<const Descriptor> softmax_descriptors() {
        .since = {1, 11, 13},
        .infer = infer_same,
        .run = run<Kind::hard>,
-       .raise = {{13, raise_to_13}}},
+       .raise = {{13, raise_to_13}},
+       .gradient = no_gradient},
       {.name = "LogSoftmax",
        .domain = "",
        .since = {1, 11, 13},
        .infer = infer_same,
        .run = run<Kind::log>,
        .raise = {{13, raise_to_13}},
-       .traits = computes_sensitive().with_mask(0)},
+       .traits = computes_sensitive().with_mask(0),
+       .gradient = gradient<Kind::log>},
       {.name = "Softmax",
        .domain = "",
        .since = {1, 11, 13},
        .infer = infer_same,
        .run = run<Kind::plain>,
        .raise = {{13, raise_to_13}},
-       .traits = {.role = Traits::Role::compute,
-                  .range = Traits::Range{0.0f, 1.0f},
-                  .mask = 0,
-                  .alias = "softmax"}},
+       .traits =
+           {.role = Traits::Role::compute, .range = Traits::Range{0.0f, 1.0f}, .mask = 0, .alias = "softmax"},
+       .gradient = gradient<Kind::plain>},
   };
   return all;
 }

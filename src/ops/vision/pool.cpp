@@ -1,6 +1,8 @@
 // Pooling over windows, and global pooling. ONNX: MaxPool-1 … -22, AveragePool-1 … -22, LpPool-1 … -22 and
 // the Global variants. They keep the layout of their input.
+#include "kernels/conv/pool_gradient.hpp"
 #include "ops/conv/window.hpp"
+#include "ops/gradient.hpp"
 #include "ops/layout.hpp"
 #include "ops/quantized/quantization.hpp"
 #include "ops/rules.hpp"
@@ -73,6 +75,14 @@ Result<void> run_max(Frame& frame) {
   const kernels::PoolSizes sizes = TRY(pool_sizes(frame, x));
   const Dims dims = output_dims(x.dim(0), x.dim(1), sizes.window, x.rank());
   TRY(with_computed(frame, x, dims, [&](const Array& from, Array& to) {
+    if (from.type() == ElementType::float32 && sizes.lanes % 8 == 0) {
+      const double cost = 0.2 * static_cast<double>(output_size(sizes.window) * sizes.lanes) *
+                          static_cast<double>(kernel_size(sizes.window));
+      parallel(frame, sizes.maps, cost, [&](std::int64_t first, std::int64_t last) {
+        kernels::max_pool_of_lanes(sizes, from.data<float>(), first, last, to.mutable_data<float>());
+      });
+      return;
+    }
     over_rows(frame, sizes, from.type(), [&]<class T>(T, std::int64_t first, std::int64_t last) {
       kernels::max_pool(sizes, from.data<T>(), first, last, to.mutable_data<T>());
     });
@@ -160,6 +170,49 @@ Result<void> run_global_max(Frame& frame) {
   });
 }
 
+Gradient::NodeAttributes pool_attributes(const Gradient& g) {
+  return attributes_of(g, {"auto_pad", "ceil_mode", "count_include_pad", "dilations", "kernel_shape", "pads",
+                           "storage_order", "strides"});
+}
+
+Result<void> max_gradient(Gradient& g) {
+  if (!g.dy().empty())
+    g.set(0, g.add("MaxPoolGradient", {g.dy(), g.input(0)}, pool_attributes(g), kTraining));
+  return {};
+}
+
+Result<void> average_gradient(Gradient& g) {
+  g.set(0, g.add("AveragePoolGradient", {g.dy(), g.shape(g.input(0))}, pool_attributes(g), kTraining));
+  return {};
+}
+
+// dy / (elements of a channel)
+Result<void> global_average_gradient(Gradient& g) {
+  const std::string shape = g.shape(g.input(0));
+  const auto& sizes = g.in(0).shape;
+  const Dim area = sizes && sizes->size() >= 2 ? product(std::span(*sizes).subspan(2)) : Dim();
+  std::string count = g.number(static_cast<double>(area.size.value_or(1)));
+  if (!area.known()) {
+    const std::string space = g.add("Slice", {shape, g.integers({2}), g.integers({INT64_MAX})});
+    const std::string exact = g.add("ReduceProd", {space}, {graph::attribute("keepdims", std::int64_t{0})});
+    count = in_type_of(g, exact, g.in(0));
+  }
+  g.set(0, g.add("Expand", {g.add("Div", {g.dy(), count}), shape}));
+  return {};
+}
+
+// Elements that share the maximum share its gradient.
+Result<void> global_max_gradient(Gradient& g) {
+  const auto& shape = g.in(0).shape;
+  if (!shape) return wrong("the rank of its input is not known before the model runs");
+  std::vector<std::int64_t> axes;
+  for (std::size_t i = 2; i < shape->size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
+  const std::string chosen = as_numbers(g, g.add("Equal", {g.input(0), g.output()}));
+  const std::string share = g.add("Div", {g.dy(), g.add("ReduceSum", {chosen, g.integers(axes)})});
+  g.set(0, g.add("Mul", {chosen, share}));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> pool_descriptors() {
@@ -171,7 +224,8 @@ std::span<const Descriptor> pool_descriptors() {
        .run = run_max,
        .pairwise = true,
        .layouts = Layouts::each,
-       .traits = moves({.since = 12})},
+       .traits = moves({.since = 12}),
+       .gradient = max_gradient},
       {.name = "AveragePool",
        .domain = "",
        .since = {1, 7, 10, 11, 19, 22},
@@ -179,7 +233,8 @@ std::span<const Descriptor> pool_descriptors() {
        .run = run_average,
        .pairwise = true,
        .layouts = Layouts::each,
-       .traits = computes().with_sign(Traits::Sign::of_inputs)},
+       .traits = computes().with_sign(Traits::Sign::of_inputs),
+       .gradient = average_gradient},
       {.name = "LpPool",
        .domain = "",
        .since = {1, 2, 11, 18, 22},
@@ -194,14 +249,16 @@ std::span<const Descriptor> pool_descriptors() {
        .infer = infer_global,
        .run = run_global_average,
        .layouts = Layouts::each,
-       .traits = computes().with_sign(Traits::Sign::of_inputs)},
+       .traits = computes().with_sign(Traits::Sign::of_inputs),
+       .gradient = global_average_gradient},
       {.name = "GlobalMaxPool",
        .domain = "",
        .since = {1, 22},
        .infer = infer_global,
        .run = run_global_max,
        .layouts = Layouts::each,
-       .traits = moves({.ours = true})},
+       .traits = moves({.ours = true}),
+       .gradient = global_max_gradient},
       {.name = "GlobalLpPool",
        .domain = "",
        .since = {1, 2, 22},

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "graph/node.hpp"
+#include "ops/gradient.hpp"
 #include "ops/raise.hpp"
 #include "ops/rules.hpp"
 #include "ops/vision/resize_plan.hpp"
@@ -164,6 +165,15 @@ bool between(const graph::Node& node) {
   return graph::attribute_or<std::string>(node, "mode", "nearest") != "nearest";
 }
 
+Result<void> gradient(Gradient& g) {
+  if (g.wants(1) || g.wants(2))
+    return wrong("there is no gradient with regard to the region and the scales", "constants");
+  const auto given = [&](std::size_t i) { return g.has(i) ? g.input(i) : std::string(); };
+  g.set(0, g.add("ResizeGradient", {g.dy(), g.shape(g.input(0)), given(1), given(2), given(3)},
+                 g.node.attributes, kTraining));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> resize_descriptors() {
@@ -177,7 +187,8 @@ std::span<const Descriptor> resize_descriptors() {
        .raise = {{11, raise_resize_to_11}},
        .traits = {.role = Traits::Role::move,
                   .pass_through = {.since = 10, .ours = true, .between = between},
-                  .role_of = role_of}},
+                  .role_of = role_of},
+       .gradient = gradient},
       {.name = "Upsample",
        .domain = "",
        .since = {1, 7, 9, 10},

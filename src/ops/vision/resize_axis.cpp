@@ -70,12 +70,12 @@ double filter(const ResizeRule& rule, double x) {
 
 }  // namespace
 
-Result<ResizeRule> resize_rule(const Frame& frame) {
+Result<ResizeRule> resize_rule(const Frame& frame, bool old) {
   ResizeRule rule;
   rule.mode = TRY(named("mode", frame.text("mode", "nearest"), kModes));
   rule.coordinates = Coordinates::asymmetric;
   rule.nearest = Nearest::simple;
-  if (frame.node.op_type.str() == "Upsample" || frame.version < 11) return rule;
+  if (old) return rule;
   rule.coordinates = TRY(named("coordinate_transformation_mode",
                                frame.text("coordinate_transformation_mode", "half_pixel"), kCoordinates));
   rule.nearest = TRY(named("nearest_mode", frame.text("nearest_mode", "round_prefer_floor"), kNearest));

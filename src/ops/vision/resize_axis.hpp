@@ -31,7 +31,8 @@ struct ResizeRule {
   double extrapolation = 0;
 };
 
-Result<ResizeRule> resize_rule(const Frame& frame);
+// `old`: Upsample, and Resize before version 11, have only the attribute `mode`.
+Result<ResizeRule> resize_rule(const Frame& frame, bool old);
 
 struct ResizeAxis {
   std::int64_t in = 0, out = 0;

@@ -77,14 +77,14 @@ Result<void> scale_to(const Frame& frame, ResizePlan& plan, const Dims& axes, co
 }
 
 // Converts the axes to storage order. In blocked layouts the channels must not be resized.
-Result<void> store_axes(Frame& frame, ResizePlan& plan) {
+Result<void> store_axes(Frame& frame, const Dims& input, ResizePlan& plan) {
   const std::size_t rank = plan.dims.size();
   plan.layout = frame.in(0).layout();
   if (plan.layout != Layout::plain && (rank >= Dims::kCapacity || !plan.axes[1].still(plan.rule))) {
     TRY(frame.make_plain(0));
     plan.layout = Layout::plain;
   }
-  plan.from = stored_dims(frame.in(0).dims(), plan.layout);
+  plan.from = stored_dims(input, plan.layout);
   plan.to = stored_dims(plan.dims, plan.layout);
   const auto axes = plan.axes;
   for (std::size_t i = 0; i < plan.from.size(); ++i) plan.axes[i] = {plan.from[i], plan.to[i]};
@@ -92,6 +92,37 @@ Result<void> store_axes(Frame& frame, ResizePlan& plan) {
     if (plan.layout == Layout::plain || i != 1) plan.axes[stored_axis(i, rank, plan.layout)] = axes[i];
   }
   return {};
+}
+
+// `parameters`: the input before roi, scales and sizes.
+Result<ResizePlan> plan_of(Frame& frame, const Dims& input, std::size_t parameters, bool old) {
+  ResizePlan plan;
+  plan.rule = TRY(resize_rule(frame, old));
+  Dims axes;
+  for (std::size_t i = 0; i < input.size(); ++i) {
+    plan.axes[i] = {input[i], input[i]};
+    axes.push_back(static_cast<std::int64_t>(i));
+  }
+  if (const auto given = frame.ints("axes"); given && !old) axes = TRY(axes_within(*given, input.size()));
+  const bool listed = old && frame.node.op_type.str() == "Upsample" && frame.version < 9;
+  const auto scales = TRY(factors(frame, parameters + (old ? 1 : 2), listed ? "scales" : "", axes.size()));
+  if (scales) {
+    TRY(scale_by(plan, axes, *scales));
+  } else if (!old && frame.has(parameters + 3)) {
+    TRY(scale_to(frame, plan, axes, TRY(dims_from(frame.in(parameters + 3), "sizes"))));
+  } else {
+    return wrong("neither scales nor sizes are given");
+  }
+  if (plan.rule.coordinates == ResizeRule::Coordinates::tf_crop_and_resize) {
+    const auto roi = TRY(factors(frame, parameters + 1, "", 2 * axes.size()));
+    if (!roi) return wrong("roi is not given", "a start and an end for each axis");
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      plan.axes[static_cast<std::size_t>(axes[i])].start = (*roi)[i];
+      plan.axes[static_cast<std::size_t>(axes[i])].end = (*roi)[axes.size() + i];
+    }
+  }
+  for (std::size_t i = 0; i < input.size(); ++i) plan.dims.push_back(plan.axes[i].out);
+  return plan;
 }
 
 }  // namespace
@@ -102,35 +133,20 @@ bool ResizePlan::still() const {
 }
 
 Result<ResizePlan> resize_plan(Frame& frame) {
-  const Array& input = frame.in(0);
-  ResizePlan plan;
-  plan.rule = TRY(resize_rule(frame));
-  Dims axes;
-  for (std::size_t i = 0; i < input.rank(); ++i) {
-    plan.axes[i] = {input.dim(i), input.dim(i)};
-    axes.push_back(static_cast<std::int64_t>(i));
+  const bool old = frame.node.op_type.str() == "Upsample" || frame.version < 11;
+  const Dims& input = frame.in(0).dims();
+  ResizePlan plan = TRY(plan_of(frame, input, 0, old));
+  TRY(store_axes(frame, input, plan));
+  return plan;
+}
+
+Result<ResizePlan> resize_plan_of_gradient(Frame& frame, const Dims& input) {
+  ResizePlan plan = TRY(plan_of(frame, input, 1, false));
+  if (!(frame.in(0).dims() == plan.dims)) {
+    return wrong(fmt::format("the gradient is {}", to_string(frame.in(0))),
+                 fmt::format("the output's shape: {}", to_string(plan.dims)));
   }
-  const bool upsample = frame.node.op_type.str() == "Upsample", old = upsample || frame.version < 11;
-  if (const auto given = frame.ints("axes"); given && !old) axes = TRY(axes_within(*given, input.rank()));
-  const auto scales =
-      TRY(factors(frame, old ? 1 : 2, upsample && frame.version < 9 ? "scales" : "", axes.size()));
-  if (scales) {
-    TRY(scale_by(plan, axes, *scales));
-  } else if (!old && frame.has(3)) {
-    TRY(scale_to(frame, plan, axes, TRY(dims_from(frame.in(3), "sizes"))));
-  } else {
-    return wrong("neither scales nor sizes are given");
-  }
-  if (plan.rule.coordinates == ResizeRule::Coordinates::tf_crop_and_resize) {
-    const auto roi = TRY(factors(frame, 1, "", 2 * axes.size()));
-    if (!roi) return wrong("roi is not given", "a start and an end for each axis");
-    for (std::size_t i = 0; i < axes.size(); ++i) {
-      plan.axes[static_cast<std::size_t>(axes[i])].start = (*roi)[i];
-      plan.axes[static_cast<std::size_t>(axes[i])].end = (*roi)[axes.size() + i];
-    }
-  }
-  for (std::size_t i = 0; i < input.rank(); ++i) plan.dims.push_back(plan.axes[i].out);
-  TRY(store_axes(frame, plan));
+  TRY(store_axes(frame, input, plan));
   return plan;
 }
 

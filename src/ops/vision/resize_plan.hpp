@@ -19,6 +19,9 @@ struct ResizePlan {
 
 // Reads the node's attributes and inputs. Converts the input to the plain layout if the resize needs it.
 Result<ResizePlan> resize_plan(Frame& frame);
+// The plan of the resize whose gradient is input 0, for an input of these dims: roi, scales and sizes are
+// inputs 2, 3 and 4. `layout` is that of the gradient.
+Result<ResizePlan> resize_plan_of_gradient(Frame& frame, const Dims& input);
 
 Result<void> resize_nearest(Frame& frame, const ResizePlan& plan, Array& out);
 Result<void> resize_weighted(Frame& frame, const ResizePlan& plan, Array& out);

@@ -40,5 +40,48 @@ TEST(Compare, ObeysTheMemoryLimit) {
   EXPECT_EQ(compare(model, model, samples, options).error().code, Code::limit_exceeded);
 }
 
+// As reference stands the quantized model itself, which is equal to itself unless outputs of the float model
+// are taken.
+TEST(Compare, TakesTheFloatOutputsThatCalibrationComputed) {
+  const Model model = Model::load(kDigits).value();
+  struct Case {
+    std::int64_t bytes, samples;
+    bool kept;
+  };
+  for (const auto& [bytes, first, kept] :
+       {Case{1 << 20, 0, true}, {1 << 20, 3, true}, {0, 0, false}, {30, 3, false}}) {
+    QuantizeOptions quantizing;
+    CompareOptions comparing;
+    comparing.layers = false;
+    Samples samples = images(), again = images(), others = images();
+    const ReferenceOutputs outputs(bytes, first);
+    quantizing.outputs = outputs;
+    const auto quantized = quantize(model, Recipe::preset("int8").value(), &samples, quantizing);
+    ASSERT_TRUE(quantized.ok()) << quantized.error().text();
+    const double expected = compare(model, quantized->model, again, comparing)->outputs[0].sqnr;
+    comparing.shared = outputs;
+    const auto found = compare(quantized->model, quantized->model, others, comparing);
+    ASSERT_TRUE(found.ok()) << found.error().text();
+    EXPECT_NEAR(found->outputs[0].sqnr, kept ? expected : 200, 0.01)
+        << bytes << " bytes, " << first << " samples";
+  }
+}
+
+// Weights alone are quantized without a run of the float model.
+TEST(Compare, RunsTheFloatModelIfCalibrationDidNot) {
+  const Model model = Model::load(kDigits).value();
+  QuantizeOptions quantizing;
+  CompareOptions comparing;
+  comparing.layers = false;
+  quantizing.outputs = comparing.shared = ReferenceOutputs();
+  Samples samples = images(), again = images();
+  const auto quantized = quantize(model, Recipe::preset("w4").value(), &samples, quantizing);
+  ASSERT_TRUE(quantized.ok()) << quantized.error().text();
+  const auto found = compare(model, quantized->model, again, comparing);
+  ASSERT_TRUE(found.ok()) << found.error().text();
+  EXPECT_EQ(found->samples, 3);
+  EXPECT_LT(found->outputs[0].sqnr, 100);
+}
+
 }  // namespace
 }  // namespace anybit

@@ -20,6 +20,17 @@ TEST(Levels, AgreementDecidesForClasses) {
   EXPECT_EQ(level_of(classes(1000, 250)), Level::broken);
 }
 
+// The same divergence is the same harm, however many rows have flipped or how large the logits are.
+TEST(Levels, HarmToClassesIsTheirDivergence) {
+  OutputPart part = classes(1000, 700);
+  part.divergence = 0;
+  EXPECT_EQ(harm_of(part), 0);
+  part.divergence = 0.003;
+  EXPECT_DOUBLE_EQ(harm_of(part), 1);
+  part.sqnr = -30;
+  EXPECT_DOUBLE_EQ(harm_of(part), 1);
+}
+
 // One of eight rows may be chance.
 TEST(Levels, FewRowsProveLittle) {
   EXPECT_EQ(level_of(classes(8, 8)), Level::ok);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numbers>
 #include <random>
 
 #include "evaluate/levels.hpp"
@@ -169,6 +170,43 @@ TEST(OutputParts, FramesWhereBothModelsSayBlankDoNotCount) {
   EXPECT_EQ(parts[0].rows, 5);
   EXPECT_EQ(parts[0].agreed, 0);
   EXPECT_EQ(level_of(parts[0]), Level::broken);
+}
+
+double divergence_between(const std::vector<float>& before, const std::vector<float>& after) {
+  return parts_of({static_cast<std::int64_t>(before.size() / 2), 1, 2}, before, after)[0].divergence;
+}
+
+TEST(OutputParts, DivergenceIsThatOfJensenAndShannon) {
+  const std::vector<float> before = {0.9F, 0.1F, 0.2F, 0.8F};
+  EXPECT_EQ(divergence_between(before, before), 0);
+  const auto one = [](double p, double q) {  // of (p, 1 - p) and (q, 1 - q)
+    const double m = (p + q) / 2;
+    return (p * std::log(p / m) + q * std::log(q / m) + (1 - p) * std::log((1 - p) / (1 - m)) +
+            (1 - q) * std::log((1 - q) / (1 - m))) /
+           2;
+  };
+  const std::vector<float> after = {0.6F, 0.4F, 0.3F, 0.7F};
+  EXPECT_NEAR(divergence_between(before, after), (one(0.9, 0.6) + one(0.2, 0.3)) / 2, 1e-6);
+}
+
+// SQNR sees a large error, decisions and probabilities see none.
+TEST(OutputParts, AShiftOfAllLogitsIsNoDivergence) {
+  std::vector<float> before, after;
+  for (int row = 0; row < 20; ++row) {
+    for (int c = 0; c < 10; ++c)
+      before.push_back(c == row % 10 ? 6.0F : -3.0F + 0.25F * static_cast<float>(c % 3));
+  }
+  for (const float value : before) after.push_back(value + 4);
+  const auto parts = parts_of({20, 10}, before, after);
+  ASSERT_EQ(parts[0].kind, "classes");
+  EXPECT_NEAR(parts[0].divergence, 0, 1e-9);
+  EXPECT_LT(parts[0].sqnr, 5);
+}
+
+TEST(OutputParts, NaNIsAsFarAsCanBe) {
+  EXPECT_NEAR(divergence_between({0.9F, 0.1F, 0.2F, 0.8F}, {0.9F, 0.1F, NAN, 0.8F}), std::numbers::ln2 / 2,
+              1e-9);
+  EXPECT_NEAR(divergence_between({1, 0, 0, 1}, {0, 1, 1, 0}), std::numbers::ln2, 1e-9);
 }
 
 TEST(OutputParts, CoordinatesAreNoClasses) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "unit/kernels/conv_cases.hpp"
+#include "unit/kernels/conv_float_cases.hpp"
 #include "unit/kernels/element_cases.hpp"
 #include "unit/kernels/gemm_cases.hpp"
 

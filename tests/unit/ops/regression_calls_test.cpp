@@ -44,6 +44,15 @@ TEST(OddCalls, AnAxisOfDftOutOfRangeIsRejected) {
   EXPECT_NE(said({"", "DFT", 17, "f[1,8,1]; axis=-9223372036854775807"}), "");
 }
 
+TEST(OddCalls, AScalarOutOfAFlatTableHasNoLastAxis) {
+  EXPECT_NE(said({"com.microsoft", "GatherBlockQuantized", 1, "b[2] l[]=1 f[1]; bits=4"}), "");
+}
+
+TEST(OddCalls, AGradientOfASliceHasASizeThatCanBe) {
+  for (const std::string size : {"-9223372036854775808", "9223372036854775807"})
+    EXPECT_NE(said({"ai.anybit.training", "SliceGradient", 1, "f[1] l[1]=" + size + " l[1]=0 l[1]=1"}), "");
+}
+
 TEST(OddCalls, ASplitIntoNoOutputsIsRejected) { EXPECT_NE(said({"", "Split", 13, "f[4]", 0}), ""); }
 
 TEST(OddCalls, TreeLabelsHaveTheTypeThatIsUsed) {

@@ -11,7 +11,7 @@ namespace anybit::ops::testing {
 // Inputs, then attributes after a ";". An input is a letter for its type and its sizes, "f[2,3]". The suffix
 // =8 sets all its elements to 8; the prefix c makes it a constant, q a sequence, n an empty optional; "-"
 // leaves it out. Attributes are 3, 0.5, 'text', [1,2], {0.5,1}, ['a','b'], a tensor as Tf[2], or a graph of 2
-// inputs and 1 output as G21.
+// inputs and 1 output as G21; E is sigmoid(a) · b + a.
 struct Start {
   std::string_view op, call;
   std::size_t outputs = 1;
@@ -21,12 +21,33 @@ inline constexpr Start kStarts[] = {
     {"Adagrad", "f[] l[] f[3] f[3] f[3]", 2},
     {"Adam", "f[] l[] f[3] f[3] f[3] f[3]; alpha=0.9 beta=0.9", 3},
     {"Momentum", "f[] l[] f[3] f[3] f[3]; alpha=0.9 beta=0.9 mode='standard' norm_coefficient=0.1", 2},
+    {"AdamW", "f[] l[]=1 f[3] f[3] f[3] f[3]; beta1=0.9 beta2=0.9 weight_decay=0.1 lower={0}", 3},
+    {"AdamW", "f[] l[]=1 f[3] f[2] f[3] f[2] f[3] f[2] f[3] f[2]; rate_scales={1,0.5} decay_scales={1,0}", 6},
+    {"SgdMomentum", "f[] f[3] f[3] f[3]; momentum=0.9 nesterov=1 weight_decay=0.1", 2},
+    {"ExponentialAverage", "f[]=1 f[3] f[3]"},
+    {"ClipByGlobalNorm", "f[]=1 f[3] f[2,3]", 3},
+    {"ConvGradientInput", "f[4,3,4,4] f[3,4,1,1] cl[4]=4"},
+    {"ConvGradientInput", "f[4,6,3,3] f[6,2,2,2] cl[4]=4; group=2"},
+    {"ConvGradientInput", "f[8,8,8] f[8,8,1] cl[3]=8"},
+    {"ConvGradientWeight", "f[2,2,1] f[2,2,2] cl[3]=2"},
+    {"ConvGradientWeight", "f[1,8,8,8] f[1,8,8,8] cl[4]=8; pads=[3,3,4,4]"},
+    {"MaxPoolGradient", "f[1,2,4,4] f[1,2,5,5]; kernel_shape=[2,2]"},
+    {"AveragePoolGradient", "f[5,5,4,4] cl[4]=5; kernel_shape=[2,2]"},
+    {"ResizeGradient", "f[2,2,4] cl[3]=2 f[0] f[0] cl[3]=2"},
+    {"ResizeGradient", "f[4,4,4] cl[3]=2 - cf[3]=2; mode='linear'"},
+    {"ScatterAdd", "l[2]=1 f[2,4] cl[2]=4"},
+    {"SumTo", "f[2,3] cl[1]=3"},
+    {"SumTo", "f[2,1,1] cl[2]=1"},
+    {"SumTo", "f[1,8,3] cl[1]=1"},
+    {"BatchNormalizationGradient", "f[2,3,4] f[2,3,4] f[3] f[3] f[3]=1", 3},
+    {"BatchNormalizationGradient", "f[2,3,4] f[2,3,4] f[3] f[3] f[3]=1 f[3] f[3]=1; training_mode=1", 3},
     {"AffineGrid", "f[1,2,3] cl[4]=1"},
     {"AffineGrid", "f[2,3,4] cl[5]=2"},
     {"Attention", "f[1,2,3,4] f[1,2,3,4] f[1,2,3,4]"},
     {"Attention", "f[1,3,8] f[1,3,8] f[1,3,8]; q_num_heads=2 kv_num_heads=2", 4},
     {"Attention", "f[1,2,4] f[4,12] f[12]; num_heads=2", 2},
     {"Attention", "f[1,2,3,4] f[1,2,3,4] f[1,2,3,4] z[3,5] f[1,2,2,4] f[1,2,2,4]", 3},
+    {"Elementwise", "f[2,3] f[3]; steps=E"},
     {"FlexAttention", "f[1,2,3,4] f[1,2,3,4] f[1,2,3,4]"},
     {"AveragePool", "f[1,2,5,5]; kernel_shape=[2,2]"},
     {"LpPool", "f[1,2,5,5]; kernel_shape=[2,2]"},
@@ -226,6 +247,14 @@ inline graph::Attribute::Value read_value(const std::string& text) {
   if (text == "[]") return std::monostate();  // as in a file
   if (text.front() == '\'') return unquoted(text);
   if (text.front() == 'T') return array_of(read_given(text.substr(1))).to_constant();
+  if (text == "E") {
+    graph::Graph chain;
+    for (const char* name : {"a", "b"}) chain.inputs.emplace_back().name = graph::Text(name);
+    chain.nodes = {graph::make_node("Sigmoid", {"a"}, {"s"}), graph::make_node("Mul", {"s", "b"}, {"m"}),
+                   graph::make_node("Add", {"m", "a"}, {"y"})};
+    for (graph::Node& node : chain.nodes) node.opset = 13;
+    return graph::GraphBox(std::move(chain));
+  }
   if (text.front() == 'G') {
     const auto outputs = static_cast<std::size_t>(text[2] - '0');
     return graph::GraphBox(handing_on(static_cast<std::size_t>(text[1] - '0'),

@@ -277,7 +277,7 @@ TEST(Executor, NamesTheFailingNodeAndItsInputs) {
 }
 
 TEST(Executor, StopsAtTheMemoryLimitAndNamesTheNode) {
-  const auto executor = executor_of(chain(), {.threads = 1, .max_memory = 100'000});
+  const auto executor = executor_of(chain(), {.threads = 1, .max_memory = 100'000, .fuse = false});
   const auto outputs = executor->run({{"x", Datum(floats({5000, 4}))}});
   ASSERT_FALSE(outputs.ok());
   EXPECT_EQ(outputs.error().code, Code::limit_exceeded);

@@ -1,0 +1,81 @@
+/// @file
+/// Quantization-aware training: options of it in QuantizeOptions::training, and its report. docs/training.md.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "anybit/export.hpp"
+#include "anybit/formats.hpp"
+#include "anybit/result.hpp"
+
+namespace anybit {
+
+/// The state of training after a step.
+struct TrainingStep {
+  std::int64_t step = 0, steps = 0;  ///< finished, and planned
+  double loss = 0;                   ///< of this step's batch
+  /// Share of the batch's rows in which the quantized and the float model choose the same class; negative if
+  /// no output has classes.
+  double agreement = -1;
+  double rate = 0;          ///< the learning rate
+  double seconds_left = 0;  ///< an estimate
+};
+
+/// How to train. Zero, "auto" and empty values leave the choice to anybit: it follows from the model, the
+/// format and the number of samples, never from time, except with `minutes`.
+struct TrainingOptions {
+  std::int64_t steps = 0;  ///< number of steps; 0: 600 to 2,000 by the size of the model
+  double minutes = 0;      ///< in place of `steps`: as many as fit into this time
+  /// "kl": Kullback-Leibler divergence from the float model's scores; "mse" and "cosine": distance from its
+  /// outputs; "ce": cross-entropy with the labels, and half of "kl"; "auto": "ce" with labels, else by the
+  /// outputs.
+  std::string loss = "auto";
+  std::string optimizer = "adam";   ///< "adam" (AdamW) or "sgd" (with momentum)
+  std::string schedule = "cosine";  ///< of the learning rate: "cosine", "step" or "constant"
+  double rate = 1e-3;               ///< the learning rate at the start
+  double step_rate = 0.3;           ///< factor for the steps of quantizers
+  double weight_decay = 0;
+  double temperature = 2;  ///< of scores in "kl"
+  double clip = 1;         ///< largest norm of the gradients; 0: no limit
+  double average = 0;  ///< decay of a moving average of the weights, which is kept if it is better; 0: none
+  std::int64_t batch = 0;        ///< samples per step; 0: 64, or fewer if there are few
+  std::string augment = "none";  ///< changes of images: "shift", "flip" or "shift,flip"
+  std::uint64_t seed = 0;
+  std::vector<std::int64_t> labels = {};  ///< the class of each sample, or empty
+  std::string checkpoint = {};            ///< a file to which the state is written once a minute; empty: none
+  bool resume = false;                    ///< continue from that file, if it exists
+  /// Called after each step, by the thread that called quantize(). With false training ends: the checkpoint
+  /// is written, and quantize() returns Code::cancelled.
+  std::function<bool(const TrainingStep&)> on_step = {};
+};
+
+/// Returns all options that have a name in recipes (`train: {steps: 1000}`), with defaults and bounds.
+ANYBIT_API std::vector<FormatParameter> training_option_list();
+/// Returns options with these values; the others are defaults. An error for unknown names and impossible
+/// values.
+ANYBIT_API Result<TrainingOptions> training_options(const ParameterValues& values) noexcept;
+
+/// What training did.
+struct TrainingReport {
+  /// A point of the loss curve: means over the steps since the last point.
+  struct Point {
+    std::int64_t step = 0;
+    double loss = 0, agreement = -1;
+  };
+  bool trained = false;
+  std::string loss;  ///< of each output: "logits: kl"
+  std::int64_t steps = 0, batch = 0, samples = 0;
+  std::int64_t parameters = 0;  ///< number of values that were trained
+  double seconds = 0;
+  /// On samples that do not change during training: before and after it.
+  double loss_before = 0, loss_after = 0, agreement_before = -1, agreement_after = -1;
+  std::int64_t restarts = 0;  ///< how often it diverged and went back
+  bool averaged = false;      ///< the moving average of the weights was better
+  std::vector<Point> curve;   ///< at most 200 points
+};
+
+}  // namespace anybit
