@@ -34,7 +34,7 @@ def quantize_with_accuracy_control(model: Source, recipe: Optional[Recipe] = Non
 
     Returns
     -------
-    The quantized model; ``report.nodes`` tell which layers were promoted. A bound that no mixture keeps is an error that says the best one.
+    The quantized model; ``report.nodes`` show which layers were promoted. A bound that no mixture keeps is an error that says the best one.
 
     >>> def right(model):
     ...     return (anybit.Session(model).run(images)["logits"].argmax(1) == labels).mean()

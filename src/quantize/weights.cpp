@@ -76,7 +76,7 @@ class GroupedCodec {
     codec_.decode({&code, 1}, words, &result);
     return result;
   }
-  // Values are coded by their place in the group.
+  // The place in the group matters.
   float among(float x, formats::ConstWords words, std::int64_t at, std::int64_t size) const {
     std::vector<float> values(static_cast<std::size_t>(size)), result(values.size());
     values[static_cast<std::size_t>(at)] = x;

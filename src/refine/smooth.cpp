@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 
+#include "base/math.hpp"
 #include "base/try.hpp"
 #include "graph/constant.hpp"
 #include "graph/index.hpp"
@@ -133,7 +134,7 @@ class Smoothing {
         const double data =
             std::max(std::abs(static_cast<double>(seen.low[j])), std::abs(static_cast<double>(seen.high[j])));
         if (data > 0 && weights[j] > 0)
-          factors[j] = std::clamp(std::pow(data, alpha) / std::pow(weights[j], 1 - alpha), 1e-4, 1e4);
+          factors[j] = std::clamp(math::pow(data, alpha) / math::pow(weights[j], 1 - alpha), 1e-4, 1e4);
       }
       const double error = smoothing_error(seen, layers, factors, bits);
       if (!(error < least)) continue;
@@ -210,7 +211,8 @@ std::span<const Descriptor> smooth_descriptors() {
   static const Descriptor all[] = {
       {.name = "smooth",
        .alias = "smoothquant",
-       .summary = "SmoothQuant and AWQ: scales move between input channels of matrix products and weights",
+       .summary =
+           "SmoothQuant and AWQ: scales move between the input channels of MatMul and Gemm and their weights",
        .phase = Descriptor::Phase::graph,
        .needs_samples = true,
        .parameters = {{.name = "samples",

@@ -66,12 +66,12 @@ def test_the_file_is_the_same_for_any_number_of_threads(tool, tmp_path):
 
 def test_presets_round_sum_preserving_and_a_file_can_turn_it_off(tool, tmp_path):
     samples(tmp_path / "samples", shape=(1, CHANNELS, SIDE, SIDE))
-    for recipe in ("int8", "dynamic-int8", "mxint8", "bfp16-weights", "w8", "w4", "bfloat16", "w16", "binary"):
+    for recipe in ("int8", "dynamic-int8", "mxint8", "bfp16-weights", "w8", "bfloat16", "w16", "binary"):
         (tmp_path / "off.yaml").write_text(f"global: {recipe}\ntype: {{Conv: {{refine: none}}, MatMul: {{refine: none}}}}")
         moved = [sum(one["rounded_for_sums"] for one in report_of(run_tool(
             tool, "quantize", kernels(tmp_path), "-o", tmp_path / "q.onnx", "--recipe", which, "--calib", tmp_path / "samples",
             "--json"))["weights"]) for which in (recipe, tmp_path / "off.yaml")]
-        assert (moved[0] > 0) == (recipe not in ("w8", "w4", "bfloat16", "w16", "binary")), recipe
+        assert (moved[0] > 0) == (recipe not in ("w8", "bfloat16", "w16", "binary")), recipe
         assert moved[1] == 0, recipe
 
 

@@ -24,7 +24,6 @@ using formats::Code16;
 constexpr std::int64_t kTile = 4096;
 
 constexpr std::size_t to_size(std::int64_t n) { return static_cast<std::size_t>(n); }
-
 // A buffer for n codes of that width, on the stack if they fit a tile.
 template <class Body>
 void with_codes(int bits, std::size_t n, const Body& body) {
@@ -215,10 +214,6 @@ TensorCodec::Parameters TensorCodec::empty_parameters(std::span<const float> val
     std::copy_n(words.begin(), stride_, words.begin() + static_cast<std::ptrdiff_t>(at));
   }
   return words;
-}
-
-TensorCodec::Parameters TensorCodec::choose(std::span<const float> values, ThreadPool& pool) const {
-  return choose_for(values, values, pool);
 }
 
 TensorCodec::Parameters TensorCodec::choose_for(std::span<const float> changed, std::span<const float> values,

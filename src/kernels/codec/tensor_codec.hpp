@@ -57,7 +57,9 @@ class TensorCodec {
   // Rejects NaN and infinity, naming the first one.
   Result<void> check_finite(std::span<const float> values, ThreadPool& pool) const;
 
-  Parameters choose(std::span<const float> values, ThreadPool& pool) const;
+  Parameters choose(std::span<const float> values, ThreadPool& pool) const {
+    return choose_for(values, values, pool);
+  }
   // The same for values that are changed, such as scaled ones, beside the words for the whole tensor of
   // `values`.
   Parameters choose_for(std::span<const float> changed, std::span<const float> values,
