@@ -1,6 +1,6 @@
 // Removes nodes that return their input unchanged, bit for bit: Identity, Dropout in inference mode, casts to
-// the same type, reshapes and transposes without effect, multiplication by one. Before a run, only those that
-// are recognised without the types and shapes of values.
+// the same type, reshapes and transposes without effect, multiplication by one. Before a run only Identity:
+// without the types and shapes of values, a node that does nothing does not differ from one that is invalid.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -20,12 +20,12 @@ using graph::Graph;
 using graph::Node;
 
 struct About {
-  const Facts* facts;  // null: not known
+  const Facts* facts;  // null before a run
   const graph::Constants& constants;
   std::int64_t opset;
 
   bool same_shape(const Node& node, std::size_t from = 0) const {
-    return facts && facts->same_shape(node.inputs[from], node.outputs[0]);
+    return facts->same_shape(node.inputs[from], node.outputs[0]);
   }
   bool fails(const Node& node) const { return facts && facts->fails(node); }
   bool all(const std::string& name, std::int64_t value) const {
@@ -70,9 +70,10 @@ int handed_on(const Node& node, const About& about) {
   const std::string& op = node.op_type.str();
   const auto first = [](bool yes) { return yes ? 0 : -1; };
   if (op == "Identity") return 0;
+  if (!about.facts) return -1;
   if (op == "Dropout") return first(drops_nothing(node, about));
   if (op == "Cast") {
-    const auto type = about.facts ? about.facts->of(node.inputs[0]).type : graph::ElementType::undefined;
+    const auto type = about.facts->of(node.inputs[0]).type;
     return first(type != graph::ElementType::undefined &&
                  integer(node, "to", 0) == static_cast<std::int64_t>(type));
   }

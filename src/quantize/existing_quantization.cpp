@@ -1,6 +1,11 @@
 #include "quantize/existing_quantization.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "graph/quantization.hpp"
 #include "ops/quantized/fix_neuron.hpp"
@@ -23,7 +28,7 @@ bool has_strange_functions(const graph::Model& model) {
                              [](const graph::Function& one) { return one.domain == graph::kAnybit; });
 }
 
-std::map<std::string, std::int64_t> integer_operators(const graph::Model& model) {
+std::string integer_operators_remark(const graph::Model& model) {
   std::map<std::string, std::int64_t> found;
   each_node(*model.graph, [&](const graph::Node& node) {
     const std::string& op = node.op_type.str();
@@ -31,7 +36,13 @@ std::map<std::string, std::int64_t> integer_operators(const graph::Model& model)
     if (!descriptor || descriptor->quantized.empty()) return;
     if (!graph::quantizes(node) && !graph::dequantizes(node)) ++found[op];
   });
-  return found;
+  std::vector<std::string> kinds;
+  for (const auto& [op, count] : found) kinds.push_back(fmt::format("{} {}", count, op));
+  if (kinds.empty()) return {};
+  return fmt::format(
+      "integer operators are left as they are ({}): only Q/DQ pairs can be removed. Quantize the float model "
+      "to requantize all of it",
+      fmt::join(kinds, ", "));
 }
 
 }  // namespace anybit::quantizing

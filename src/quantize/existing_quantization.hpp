@@ -1,8 +1,6 @@
 // What of a model is quantized already.
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <string>
 
 #include "graph/model.hpp"
@@ -22,7 +20,7 @@ void each_node(const graph::Graph& graph, See see) {
 bool is_quantized(const graph::Model& model);
 // Functions of anybit's domain that somebody modified: their meaning in another opset is unknown.
 bool has_strange_functions(const graph::Model& model);
-// Counts operators on quantized values by type. They cannot be dequantized.
-std::map<std::string, std::int64_t> integer_operators(const graph::Model& model);
+// Names the operators on quantized values, which cannot be dequantized; empty if there are none.
+std::string integer_operators_remark(const graph::Model& model);
 
 }  // namespace anybit::quantizing

@@ -40,6 +40,7 @@
 #include "quantize/scope.hpp"
 #include "quantize/stopwatch.hpp"
 #include "quantize/training.hpp"
+#include "quantize/wanted_refinements.hpp"
 #include "refine/table.hpp"
 
 namespace anybit::quantizing {
@@ -168,7 +169,8 @@ class Quantizer {
       portable::to_operators(*model_);
       TRY(dequantize(*model_->graph, model_->opset().value_or(1)));
       passes::remove_unused(*model_);
-      remark_integer_operators();
+      if (std::string remark = integer_operators_remark(*model_); !remark.empty())
+        report_.remarks.push_back(std::move(remark));
     }
     if (std::string remark = fix_default_weights(*model_); !remark.empty())
       report_.remarks.push_back(std::move(remark));
@@ -197,17 +199,6 @@ class Quantizer {
     TRY(passes::prepare(*model_, options, &remark));
     if (!remark.empty()) report_.remarks.push_back(std::move(remark));
     return {};
-  }
-
-  void remark_integer_operators() {
-    std::vector<std::string> kinds;
-    for (const auto& [op, count] : integer_operators(*model_))
-      kinds.push_back(fmt::format("{} {}", count, op));
-    if (kinds.empty()) return;
-    report_.remarks.push_back(fmt::format(
-        "integer operators are left as they are ({}): only Q/DQ pairs can be removed. Quantize the float "
-        "model to requantize all of it",
-        fmt::join(kinds, ", ")));
   }
 
   // Annotates the model, after raising its opset as far as the recipe needs.
@@ -391,49 +382,22 @@ class Quantizer {
 
   // --- refinements of the whole model ---
 
-  struct Asked {
-    const Descriptor* row;
-    formats::Values parameters;
-    bool optional;
-    std::vector<int> layers;  // nodes of the main graph
-  };
-
   void find_refinements(const Annotation& annotation) {
-    refinements_.clear();
-    for (const Descriptor* row : table()) {
-      if (row->phase == Descriptor::Phase::rounding) continue;
-      std::vector<Asked> asked;  // one per distinct choice of parameters
-      for (std::size_t i = 0; i < annotation.graph.nodes.size(); ++i) {
-        const NodeNote& note = annotation.graph.nodes[i];
-        const bool changed = note.outcome == Outcome::quantized || note.outcome == Outcome::weights_only ||
-                             note.outcome == Outcome::dynamic;
-        if (!changed || !note.scheme.refine || (row->serves && !row->serves(model_->graph->nodes[i])))
-          continue;
-        const auto named = std::ranges::find(*note.scheme.refine, row->name, &Refinement::name);
-        if (named == note.scheme.refine->end()) continue;
-        auto same = std::ranges::find(asked, named->parameters, &Asked::parameters);
-        if (same == asked.end()) same = asked.insert(same, {row, named->parameters, named->optional, {}});
-        same->layers.push_back(static_cast<int>(i));
-      }
-      refinements_.insert(refinements_.end(), asked.begin(), asked.end());
-    }
+    refinements_ = wanted_refinements(annotation.graph, *model_->graph);
     std::size_t samples = 0;
-    for (const Asked& one : refinements_) samples = std::max(samples, samples_of(one));
+    for (const WantedRefinement& one : refinements_) samples = std::max(samples, samples_of(one));
     if (chosen_.most() != samples) chosen_ = ChosenSamples(samples);
   }
 
-  static std::size_t samples_of(const Asked& one) {
-    return one.row->needs_samples ? static_cast<std::size_t>(formats::integer(one.parameters, "samples")) : 0;
-  }
-
   bool needs_samples() const {
-    return std::ranges::any_of(refinements_, [](const Asked& one) { return one.row->needs_samples; });
+    return std::ranges::any_of(refinements_,
+                               [](const WantedRefinement& one) { return one.row->needs_samples; });
   }
 
   // Applies the refinements of this phase to the float model, and annotates the result again.
   Result<void> refine(Descriptor::Phase phase, Annotation& annotation,
                       const std::vector<calibrate::Statistics>& statistics) {
-    for (Asked& one : refinements_) {
+    for (WantedRefinement& one : refinements_) {
       if (one.row->phase != phase) continue;
       if (phase == Descriptor::Phase::graph) TRY(read_ahead(samples_of(one)));
       if (one.row->needs_samples && !TRY(choose_samples(one, statistics))) continue;
@@ -460,18 +424,6 @@ class Quantizer {
     return {};
   }
 
-  static LayerBits bits_of(const NodeNote& note) {
-    const auto bits = [](const std::optional<Spec>& spec) {
-      if (!spec || spec->is_float()) return 0;
-      return formats::make(spec->format(), spec->use.parameters)->get()->bits();
-    };
-    const Scheme& scheme = note.scheme;
-    LayerBits result{note.outcome == Outcome::weights_only ? 0 : bits(scheme.data_in), bits(scheme.weight)};
-    if (scheme.weight && scheme.weight->granularity() == Granularity::block)
-      result.block = scheme.weight->block_size();
-    return result;
-  }
-
   // Reads samples ahead of calibration, which gets them afterwards.
   Result<void> read_ahead(std::size_t count) {
     while (next_ && !settings_.known && gathered_.empty() && ahead_.size() < count) {
@@ -484,7 +436,8 @@ class Quantizer {
   }
 
   // Chooses the samples for refinements. Returns false, and adds a remark, if there are none.
-  Result<bool> choose_samples(const Asked& one, const std::vector<calibrate::Statistics>& statistics) {
+  Result<bool> choose_samples(const WantedRefinement& one,
+                              const std::vector<calibrate::Statistics>& statistics) {
     const auto skipped = [&] {
       if (!one.optional)
         report_.remarks.push_back(fmt::format("{} is skipped: it needs calibration data{} (--calib)",
@@ -523,7 +476,7 @@ class Quantizer {
   ThreadPool pool_;
   QuantizationReport report_;
   QuantizedWeights weights_;
-  std::vector<Asked> refinements_;                         // without those that round single weights
+  std::vector<WantedRefinement> refinements_;
   std::map<std::string, calibrate::Statistics> gathered_;  // with the samples read for choices
   std::deque<Sample> ahead_;  // read before calibration, for refinements of the graph
   std::shared_ptr<ops::Memory> memory_ = ops::Memory::make();  // of these

@@ -150,7 +150,9 @@ TEST_P(EveryFormat, TrainsWhatIsWritten) {
   const auto names = watched(prepared.annotation);
   const auto statistics = calibrate::gather(prepared.model, names, stream(8)).value();
   QuantizationReport report;
-  const lower::GraphPlan plan = make_plan(prepared.annotation, statistics, pool, report, settings).value();
+  QuantizedWeights weights;
+  const lower::GraphPlan plan =
+      make_plan(prepared.annotation, statistics, pool, report, settings, weights).value();
   const auto written = [&](bool training) {
     graph::Model model = *prepared.model;
     graph::Names fresh(model);
