@@ -126,6 +126,7 @@ Result<void> Edit::replace(std::size_t first, std::size_t last, graph::Node node
   step.node = &program_.made.back();
   step.inputs = std::move(inputs);
   step.outputs = old.outputs;
+  step.finish = old.finish;
   if (first != last) remove(first);
   detach(last);
   program_.steps[last] = std::move(step);

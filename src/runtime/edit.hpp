@@ -37,8 +37,8 @@ class Edit {
 
   bool removed(std::size_t step) const { return removed_[step]; }
 
-  // Replaces two steps with one node: it stands at the position of `last`, produces its outputs, and uses
-  // `inputs`. `first` is removed; the caller removes the steps between them.
+  // Replaces two steps with one node: it stands at the position of `last`, produces its outputs with its
+  // finish, and uses `inputs`. `first` is removed; the caller removes the steps between them.
   Result<void> replace(std::size_t first, std::size_t last, graph::Node node, std::vector<int> inputs);
   // Replaces a single step.
   Result<void> replace(std::size_t step, graph::Node node, std::vector<int> inputs);

@@ -114,7 +114,8 @@ class Chains {
           const int maker = edit_.producer(slot);
           if (maker < 0 || group.size() == kMostNodes) continue;
           const auto index = static_cast<std::size_t>(maker);
-          if (!fits_[index] || group.contains(index) || !leads_only_to(slot, group)) continue;
+          const bool finished = !program_.steps[index].finish.empty();  // its result is not what it computes
+          if (!fits_[index] || finished || group.contains(index) || !leads_only_to(slot, group)) continue;
           group.insert(index);
           if (slots_of(group).size() > kMostSlots || varying(group) > kMostVarying) {
             group.erase(index);

@@ -97,12 +97,10 @@ class LayerNorms {
     if (shifted.index < 0 ||
         edit_.constant(scaled.constant)->count() != edit_.constant(shifted.constant)->count())
       return std::nullopt;
-    return Found{x,
-                 scaled.constant,
-                 shifted.constant,
-                 shifted.index,
-                 *epsilon,
-                 {mean, difference, square, variance, sum, root, quotient, scaled.index}};
+    std::vector<int> steps{mean, difference, square, variance, sum, root, quotient, scaled.index};
+    // Values that are rounded are not those of the formula.
+    if (std::ranges::any_of(steps, [&](int one) { return !step(one).finish.empty(); })) return std::nullopt;
+    return Found{x, scaled.constant, shifted.constant, shifted.index, *epsilon, std::move(steps)};
   }
 
   int squared(int slot) const {

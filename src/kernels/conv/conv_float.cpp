@@ -1,6 +1,8 @@
 // Axes and weights of direct float convolution (conv_float.hpp).
 #include "kernels/conv/conv_float.hpp"
 
+#include "kernels/conv/activate.hpp"
+
 namespace anybit::kernels {
 namespace {
 
@@ -33,15 +35,21 @@ ConvAxis phase_of(const WindowAxis& window, std::int64_t first) {
 
 }  // namespace
 
-ConvRange::ConvRange(const Activation& activation) {
+ConvRange::ConvRange(const Activation& activation, const ConvFinish* finish) : finish_(finish) {
   using Kind = Activation::Kind;
   if (activation.kind == Kind::relu) {
     low = 0;
   } else if (activation.kind == Kind::clip) {
     low = activation.a, high = activation.b;
-  } else {
-    more = activation.kind != Kind::none;
+  } else if (activation.kind != Kind::none) {
+    activation_ = &activation;
   }
+  more = activation_ || finish_;
+}
+
+void ConvRange::apply(std::span<float> results) const {
+  if (activation_) activate(*activation_, results);
+  if (finish_) (*finish_)(results);
 }
 
 ConvAxes conv_axes(const Window& window) {

@@ -5,8 +5,10 @@
 
 #include <array>
 #include <limits>
+#include <span>
 #include <vector>
 
+#include "base/function_ref.hpp"
 #include "base/thread_pool.hpp"
 #include "kernels/conv/activation.hpp"
 #include "kernels/conv/conv_direct.hpp"
@@ -37,11 +39,21 @@ std::vector<TransposedPhase> transposed_phases(const Window& window);
 // Axes of each class; only kernel_index is set. Depends on kernel, stride and dilation.
 std::vector<ConvAxes> transposed_classes(const Window& window);
 
-// The part of an activation that the kernels apply in registers.
+// Further steps on results while they are in the cache: rounding, another activation.
+using ConvFinish = FunctionRef<std::span<float>>;
+
+// What follows the sums. The kernels clamp in registers; for the rest they call apply() if there is `more`.
 struct ConvRange {
-  explicit ConvRange(const Activation& activation);
+  // `finish`: null: nothing.
+  ConvRange(const Activation& activation, const ConvFinish* finish);
+  void apply(std::span<float> results) const;
+
   float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
-  bool more = false;  // activate() has to be applied as well
+  bool more = false;
+
+ private:
+  const Activation* activation_ = nullptr;  // null: none, or a clamp
+  const ConvFinish* finish_;
 };
 
 struct FloatConvWork {
@@ -57,6 +69,7 @@ struct FloatConvWork {
   float* y = nullptr;
   const float* addend = nullptr;  // added to the result; laid out as y is, and may be y
   Activation activation;
+  const ConvFinish* finish = nullptr;  // null: nothing
 
   std::int64_t taps() const {
     return std::ssize((*axes)[0].taps) * std::ssize((*axes)[1].taps) * std::ssize((*axes)[2].taps);

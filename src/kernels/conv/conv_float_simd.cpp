@@ -1,7 +1,6 @@
 #include "kernels/conv/conv_float.hpp"
 
 #include "kernels/choose.hpp"
-#include "kernels/conv/activate.hpp"
 #include "kernels/conv/conv_places.hpp"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/conv/conv_float_simd.cpp"
@@ -48,7 +47,7 @@ template <class Tiles>
 class ConvPart {
  public:
   ConvPart(const FloatConvWork& work, const ConvCut& cut)
-      : work_(work), cut_(cut), places_(work), range_(work.activation) {}
+      : work_(work), cut_(cut), places_(work), range_(work.activation, work.finish) {}
 
   void Run(std::int64_t part) const {
     const std::int64_t panel_part = part % cut_.panel_parts;
@@ -103,7 +102,7 @@ class ConvPart {
           Tiles::Run(tile, Size(first + t), blocks);
         }
       }
-      Activate(first, count, block, blocks);
+      Finish(first, count, block, blocks);
     }
   }
 
@@ -111,8 +110,8 @@ class ConvPart {
   int Size(std::int64_t tile) const {
     return static_cast<int>(std::min(cut_.tile, cut_.positions - tile * cut_.tile));
   }
-  // Activations other than clamps, on the results of this part while they are in the cache.
-  void Activate(std::int64_t first, std::int64_t count, std::int64_t block, int blocks) const {
+  // What the registers left, on the results of this part while they are in the cache.
+  void Finish(std::int64_t first, std::int64_t count, std::int64_t block, int blocks) const {
     if (!range_.more) return;
     const std::int64_t space = work_.out_space(), all = work_.groups * work_.out_blocks;
     const std::int64_t end = std::min((first + count) * cut_.tile, cut_.positions);
@@ -120,7 +119,7 @@ class ConvPart {
       const std::int64_t n = at / space, until = std::min(end, (n + 1) * space);
       for (int b = 0; b < blocks; ++b) {
         float* y = work_.y + ((n * all + block + b) * space + at % space) * 8;
-        activate(work_.activation, {y, static_cast<std::size_t>((until - at) * 8)});
+        range_.apply({y, static_cast<std::size_t>((until - at) * 8)});
       }
       at = until;
     }

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "kernels/choose.hpp"
-#include "kernels/conv/activate.hpp"
 #include "kernels/conv/conv_places.hpp"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/conv/conv_winograd_simd.cpp"
@@ -137,7 +136,7 @@ template <class Tiles>
 class WinogradPart {
  public:
   WinogradPart(const FloatWinogradWork& work, const WinogradCut& cut)
-      : work_(work), conv_(work.conv), cut_(cut), places_(conv_), range_(conv_.activation) {}
+      : work_(work), conv_(work.conv), cut_(cut), places_(conv_), range_(conv_.activation, conv_.finish) {}
 
   void Run(std::int64_t part) const {
     const std::int64_t first = part / cut_.panel_parts * cut_.block;
@@ -255,7 +254,7 @@ class WinogradPart {
     if (range_.more) {
       for (std::int64_t i = 0; i < height; ++i) {
         float* row = conv_.y + (image + (y + i) * (*conv_.axes)[2].count + x) * 8;
-        activate(conv_.activation, {row, static_cast<std::size_t>(width * 8)});
+        range_.apply({row, static_cast<std::size_t>(width * 8)});
       }
     }
   }
@@ -281,7 +280,7 @@ class WinogradPart {
       ConvPlaces::At where{n, {0, y + i, x}};
       tile.inside = places_.Fill(where, width, in, out);
       NarrowTiles::Run(tile, width, 1);
-      if (range_.more) activate(conv_.activation, {tile.y + out[0], static_cast<std::size_t>(width * 8)});
+      if (range_.more) range_.apply({tile.y + out[0], static_cast<std::size_t>(width * 8)});
     }
   }
 

@@ -14,6 +14,7 @@ struct FloatDepthwiseWork {
   float* y = nullptr;
   const float* addend = nullptr;  // added to the result; laid out as y is, and may be y
   Activation activation;
+  const ConvFinish* finish = nullptr;  // null: nothing
 };
 void depthwise_float(const FloatDepthwiseWork& work, ThreadPool& pool);
 

@@ -1,7 +1,6 @@
 #include "kernels/conv/depthwise_float.hpp"
 
 #include "kernels/choose.hpp"
-#include "kernels/conv/activate.hpp"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/conv/depthwise_float_simd.cpp"
 #include "hwy/foreach_target.h"
@@ -133,7 +132,7 @@ HWY_INLINE RowFunction RowFunctionFor(const WindowAxis& w) {
 class DepthwiseJob {
  public:
   explicit DepthwiseJob(const FloatDepthwiseWork& work)
-      : work_(work), range_(work.activation), blocks_(channel_blocks(work.sizes.out_channels)) {
+      : work_(work), range_(work.activation, work.finish), blocks_(channel_blocks(work.sizes.out_channels)) {
     const auto& [d, h, w] = work.sizes.window;
     rows_ = d.output * h.output;
     const std::int64_t row_macs = w.output * kernel_size(work.sizes.window) * 8;
@@ -191,8 +190,8 @@ class DepthwiseJob {
                    .high = range_.high});
     }
     if (range_.more) {
-      activate(work_.activation, {work_.y + (plane * out_space + first * w.output) * 8,
-                                  static_cast<std::size_t>((last - first) * w.output * 8)});
+      range_.apply({work_.y + (plane * out_space + first * w.output) * 8,
+                    static_cast<std::size_t>((last - first) * w.output * 8)});
     }
   }
 

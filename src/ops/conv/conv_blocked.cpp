@@ -11,6 +11,7 @@
 #include "kernels/reduce/reduce.hpp"
 #include "ops/check.hpp"
 #include "ops/conv/window.hpp"
+#include "ops/finish.hpp"
 #include "ops/layout.hpp"
 
 namespace anybit::ops {
@@ -221,7 +222,8 @@ Result<void> BlockedConv::run_depthwise(Frame& frame, const ConvSizes& sizes,
                             .bias = work.bias,
                             .y = work.y,
                             .addend = work.addend,
-                            .activation = activation_},
+                            .activation = activation_,
+                            .finish = work.finish},
                            frame.pool());
   return {};
 }
@@ -256,6 +258,10 @@ Result<bool> BlockedConv::run(Frame& frame, const ConvSizes& given_sizes) const 
   work.y = y.mutable_data<float>();
   work.addend = sum ? addend.data<float>() : nullptr;
   work.activation = activation_;
+  const std::span<const FinishStep> steps = frame.take_finish();
+  const auto finish_steps = [steps](std::span<float> results) { finish(steps, results); };
+  const kernels::ConvFinish each(finish_steps);
+  work.finish = steps.empty() ? nullptr : &each;
   if (kind_ == Kind::few) {
     TRY(run_few(frame, sizes, work));
   } else if (kind_ == Kind::depthwise) {
