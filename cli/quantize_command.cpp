@@ -305,7 +305,7 @@ std::function<Result<void>()> set_up_quantize(CLI::App& app) {
                "Promote the layers that hurt most, to 16-bit activations or float, until the bound holds");
   app.add_option("--min-snr", options->min_snr,
                  "With --auto: the bound, in dB of the outputs that suffer most; default: a verdict of ok")
-      ->check(CLI::Range(0.0, 200.0));
+      ->check(number_within(0, 200));
   app.add_option("--recipe-out", options->recipe_output, "With --auto: where to write the recipe");
   add_in_place_flag(app, options->in_place);
   add_executor_options(app, options->executor);

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "numbers.hpp"
 #include "options.hpp"
 
 namespace anybit::cli {
@@ -84,8 +85,12 @@ void add_training_options(CLI::App& app, TrainingFlags& flags) {
       "--train", flags.train,
       "Quantization-aware training: train the weights behind their quantizers on the calibration data, "
       "without labels");
-  app.add_option("--steps", flags.options.steps, "Steps of training [600 to 2000, by the size of the model]");
-  app.add_option("--minutes", flags.options.minutes, "Train as many steps as fit into this time");
+  constexpr std::uint64_t kMostSteps = 1'000'000'000;
+  constexpr double kMostMinutes = 1e6;
+  app.add_option("--steps", flags.options.steps, "Steps of training [600 to 2000, by the size of the model]")
+      ->transform(parse_integer(1, kMostSteps));
+  app.add_option("--minutes", flags.options.minutes, "Train as many steps as fit into this time")
+      ->check(number_within(0.01, kMostMinutes));
   app.add_option(
       "--loss", flags.options.loss,
       "Of training: kl (scores of the float model), mse or cosine (its outputs), ce (labels) [by the "

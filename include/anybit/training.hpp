@@ -1,5 +1,22 @@
 /// @file
 /// Quantization-aware training: options of it in QuantizeOptions::training, and its report. docs/training.md.
+/// @code{.cpp}
+/// #include "anybit/quantize.hpp"
+/// #include "anybit/samples.hpp"
+///
+/// auto model = anybit::Model::load("model.onnx");
+/// if (!model) return;
+/// auto inputs = anybit::inputs_of(*model);
+/// if (!inputs) return;
+/// auto samples = anybit::open_samples(*inputs, {"samples/"});
+/// if (!samples) return;
+/// auto recipe = anybit::Recipe::preset("ternary-weights");
+/// if (!recipe) return;
+/// anybit::QuantizeOptions options;
+/// options.training.emplace().steps = 1000;
+/// auto trained = anybit::quantize(*model, *recipe, &*samples, options);
+/// if (trained) auto saved = trained->model.save("model.q.onnx");
+/// @endcode
 #pragma once
 
 #include <cstdint>

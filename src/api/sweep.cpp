@@ -7,9 +7,11 @@
 #include "anybit/calibrate.hpp"
 #include "anybit/report.hpp"
 #include "api/model_access.hpp"
+#include "api/quantize_settings.hpp"
 #include "base/error.hpp"
 #include "base/guard.hpp"
 #include "base/try.hpp"
+#include "quantize/rounding_data.hpp"
 
 namespace anybit {
 namespace {
@@ -103,12 +105,14 @@ class Sweeper {
     return {};
   }
 
-  // By the shared statistics; by calibration of its own if preparation adds values that these do not have.
+  // By the shared statistics; by calibration of its own if they lack what a refinement needs, or values that
+  // preparation adds.
   Result<Model> quantized(const Recipe& recipe) {
     QuantizeOptions options = options_.quantize;
     options.histograms = false;
     options.progress = {};
-    if (!ranges_ && !failed_) {
+    const bool alone = quantizing::rounds_by_samples(RecipeAccess::of(recipe));
+    if (!alone && !ranges_ && !failed_) {
       Samples samples = TRY(open_());
       CalibrateOptions calibrating;
       calibrating.threads = options.threads;
@@ -124,7 +128,7 @@ class Sweeper {
         failed_ = true;
       }
     }
-    if (ranges_) {
+    if (!alone && ranges_) {
       options.ranges = &*ranges_;
       Samples samples = TRY(open_());
       auto made = quantize(model_, recipe, &samples, options);

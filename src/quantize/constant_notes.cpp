@@ -5,12 +5,14 @@
 namespace anybit::quantizing {
 namespace {
 
+bool is_refined(const ConstantNote& note) { return note.rounding || note.rounding.ranges; }
+
 // Returns true if a constant that is quantized as `one` can be used where `other` is requested. Uses without
 // a refinement, or with non-saturating kernels, accept either.
 bool serves(const ConstantNote& one, const ConstantNote& other) {
   return one.spec == other.spec && one.grouped == other.grouped && one.turned == other.turned &&
-         one.compute == other.compute && one.rounding.ranges == other.rounding.ranges &&
-         (!one.rounding || !other.rounding ||
+         one.compute == other.compute &&
+         (!is_refined(one) || !is_refined(other) ||
           (one.rounding == other.rounding && one.outputs_axis == other.outputs_axis)) &&
          (one.order == other.order || !one.order || !other.order);
 }
@@ -29,7 +31,7 @@ std::size_t ConstantNotes::add(ConstantNote wanted) {
   ConstantNote& same = notes_.constants[*found];
   same.places.insert(same.places.end(), wanted.places.begin(), wanted.places.end());
   same.apart |= wanted.apart;
-  if (wanted.rounding) {
+  if (is_refined(wanted)) {
     std::vector<calibrate::WantedOf> needs = std::move(same.rounding.needs);
     same.rounding = std::move(wanted.rounding);
     same.rounding.needs.insert(same.rounding.needs.begin(), needs.begin(), needs.end());

@@ -75,6 +75,16 @@ class Dropping {
 
 }  // namespace
 
+bool rounds_by_samples(const Recipe& recipe) {
+  const auto does = [](const Refinement& one) {
+    const Descriptor* row = find_refinement(one.name);
+    return row && row->phase == Descriptor::Phase::rounding && !row->needs.empty();
+  };
+  return std::ranges::any_of(recipe.rules, [&](const Rule& rule) {
+    return rule.scheme.refine && std::ranges::any_of(*rule.scheme.refine, does);
+  });
+}
+
 std::string drop_unmet_needs(Annotation& annotation, const RoundingData& data) {
   Dropping dropping(data);
   dropping.drop(annotation.graph);

@@ -8,8 +8,12 @@
 
 #include "calibrate/statistics.hpp"
 #include "quantize/annotation.hpp"
+#include "quantize/recipe.hpp"
 
 namespace anybit::quantizing {
+
+// Whether a rule of the recipe has a refinement that rounds by what samples show.
+bool rounds_by_samples(const Recipe& recipe);
 
 // What there will be.
 struct RoundingData {

@@ -33,12 +33,13 @@ def test_image_models_agree_in_float32(stem, shape):
     session = peer(path)
     feeds = {session.get_inputs()[0].name: x}
     wanted = session.run(None, feeds)
-    # On ambiguous images, ONNX Runtime's own graph optimizations change its result by more than the bound.
+    # On ambiguous images, ONNX Runtime's own graph optimizations change its result by more than the bound. Our Winograd
+    # convolutions have up to 2.4 times the error of plain sums (docs/speed.md).
     doubts = [np.abs(a - b).max() for a, b in zip(wanted, peer(path, optimized=False).run(None, feeds))]
     executor = Executor(path)
     for threads in (1, 2):
         for got, other, doubt in zip(Executor(path, threads=threads).run([x]), wanted, doubts):
-            assert_close(got, other, doubt)
+            assert_close(got, other, 2.4 * doubt)
     first, second = executor.run([x]), executor.run([x])  # the second run follows the plan of the first
     assert all(np.array_equal(a, b) for a, b in zip(first, second))
 

@@ -106,7 +106,7 @@ def test_valid_words_are_accepted(tool, folder, recipe):
     (["--recipe", "recipe.yaml", "-maccel=NPU"], "-maccel=NNPA"),
     (["--recipe", "w8", "--samples", "3"], "--samples requires --calib"),
     (["--ranges", "ranges.json", "--mean", "0.5"], "--mean requires --calib"),
-    (["--recipe", "mxint8", "--refine", "sums, weights: float"], "none, bias-correction (means), sum-preserving-rounding (sums)"),
+    (["--recipe", "mxint8", "--refine", "sums, weights: float"], "none, bias-correction (means), equalize (cle), gptq (hessian), range-search (mse)"),
 ])
 def test_contradicting_options_are_an_error(tool, folder, monkeypatch, arguments, said):
     (folder / "recipe.yaml").write_text("global: w8")
