@@ -1,5 +1,5 @@
 # oneDNN, as the target anybit_onednn; empty without it. Its own CMake package requires OpenCL's development files, which
-# the CPU does not need. Debian builds it with GNU OpenMP, which is limited to one thread (src/kernels/conv/conv_onednn.cpp).
+# the CPU does not need. Debian builds it with GNU OpenMP, which is limited to one thread (src/kernels/conv/onednn_engine.cpp).
 add_library(anybit_onednn INTERFACE)
 if(ANYBIT_ONEDNN AND NOT ANYBIT_CODECS_ONLY)
   find_path(ONEDNN_INCLUDE_DIR oneapi/dnnl/dnnl.hpp REQUIRED)

@@ -8,7 +8,7 @@
 
 #include "base/cpu.hpp"
 #include "base/reproducible.hpp"
-#include "kernels/conv/conv_onednn.hpp"
+#include "kernels/conv/onednn_engine.hpp"
 #include "kernels/elementwise/unary.hpp"
 #include "kernels/instructions.hpp"
 #include "kernels/simd_target.hpp"
@@ -28,7 +28,7 @@ Choices choices() {
   map(Map::exp, &x, &x, 1, 0, 0);  // Highway chooses a target when its first kernel is called
   const auto targets = hwy::SupportedTargets() & HWY_TARGETS;
   return {targets & -targets, usable(Instructions::avx512_vnni), usable(Instructions::avx512),
-          usable(Instructions::avx512_bitalg), DnnlConv::instruction_set()};
+          usable(Instructions::avx512_bitalg), onednn_instruction_set()};
 }
 
 void tell(const Choices& all) {
@@ -123,7 +123,7 @@ TEST(Reproducible, KernelsUseTheBaselineOnly) {
   {
     const ReproducibleScope scope(true);
     EXPECT_EQ(hwy::SupportedTargets(), HWY_STATIC_TARGET);
-    EXPECT_FALSE(DnnlConv::available());
+    EXPECT_FALSE(onednn_available());
     float y = 0.7f;
     map(Map::exp, &y, &y, 1, 0, 0);
     hwy::SetSupportedTargetsForTest(HWY_STATIC_TARGET);
