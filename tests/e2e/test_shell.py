@@ -34,7 +34,7 @@ def completed(anybit, tmp_path):
 
 def test_bash_completes_commands_options_and_values(completed):
     assert completed("anybit", "comp") == ["compare", "completion"]
-    assert completed("anybit", "quantize", "m.onnx", "--rec") == ["--recipe"]
+    assert completed("anybit", "quantize", "m.onnx", "--rec") == ["--recipe", "--recipe-out"]
     assert completed("anybit", "quantize", "m.onnx", "--recipe", "mxint") == ["mxint8", "mxint8-weights"]
     assert completed("anybit", "quantize", "--target", "ethos-u65") == ["ethos-u65-256", "ethos-u65-512"]
     assert completed("anybit", "quantize", "--emit", "=", "qd") == ["qdq"]  # bash splits --emit=qd into words
