@@ -76,8 +76,8 @@ struct Descriptor {
   std::size_t required = 1;  // number of required inputs
   bool pure = true;          // deterministic without side effects: constant folding may run it
   Layouts layouts = Layouts::plain;
-  ShortList<Raise, 4> raise = {};  // ordered by version
-  Traits traits = {};              // how quantization treats the operator
+  ShortList<Raise, 4> raise = {};   // ordered by version
+  Traits traits = {};               // how quantization treats the operator
   GradientRule gradient = nullptr;  // null: training cannot go through the operator
 };
 

@@ -115,23 +115,27 @@ std::vector<std::string> recipes() {
     if (!codec.ok() || !(*codec)->packable().ok()) continue;
     all.push_back(fmt::format("global: {{weights: {}}}", one->name));
   }
-  for (const std::string more :
-       {"{weights: int8 sym channel, activations: int8 asym}",
-        "{weights: int4 sym channel, activations: int4 asym}",
-        "{weights: uint8 asym tensor, activations: uint8 asym}",
-        "{weights: int8 sym tensor, activations: int8 asym}", "{weights: int8 sym channel, activations: uint8 asym}",
-        "{weights: int8 sym channel, activations: int8 sym}", "{weights: int16 sym channel, activations: int8 asym}",
-        "{weights: uint8 asym tensor, activations: int8 asym}",
-        "{weights: int16 sym channel, activations: int16 sym}",
-        "{weights: int3 sym channel, activations: int5 asym}", "{weights: int4 sym block 8}",
-        "{weights: uint8 sym channel, activations: uint8 asym dynamic}",
-        "{weights: fp8_e4m3 channel, activations: fp8_e4m3 tensor minmax}",
-        "{weights: ternary channel scale mean, activations: int8 asym}",
-        "{weights: ternary channel scale mean, data_in: ternary scale mean}",
-        "{weights: binary channel scale mean, data_in: binary scale mean}",
-        "{weights: mxfp4_e2m1, data_in: mxfp4_e2m1}", "{weights: nvfp4, data_in: nvfp4}",
-        "{weights: bfp16, data_in: bfp16}", "{weights: fixed frac auto, data_in: fixed frac 4}",
-        "{weights: float16, data_in: float16, compute: float16}"})
+  for (const std::string more : {"{weights: int8 sym channel, activations: int8 asym}",
+                                 "{weights: int4 sym channel, activations: int4 asym}",
+                                 "{weights: uint8 asym tensor, activations: uint8 asym}",
+                                 "{weights: int8 sym tensor, activations: int8 asym}",
+                                 "{weights: int8 sym channel, activations: uint8 asym}",
+                                 "{weights: int8 sym channel, activations: int8 sym}",
+                                 "{weights: int16 sym channel, activations: int8 asym}",
+                                 "{weights: uint8 asym tensor, activations: int8 asym}",
+                                 "{weights: int16 sym channel, activations: int16 sym}",
+                                 "{weights: int3 sym channel, activations: int5 asym}",
+                                 "{weights: int4 sym block 8}",
+                                 "{weights: uint8 sym channel, activations: uint8 asym dynamic}",
+                                 "{weights: fp8_e4m3 channel, activations: fp8_e4m3 tensor minmax}",
+                                 "{weights: ternary channel scale mean, activations: int8 asym}",
+                                 "{weights: ternary channel scale mean, data_in: ternary scale mean}",
+                                 "{weights: binary channel scale mean, data_in: binary scale mean}",
+                                 "{weights: mxfp4_e2m1, data_in: mxfp4_e2m1}",
+                                 "{weights: nvfp4, data_in: nvfp4}",
+                                 "{weights: bfp16, data_in: bfp16}",
+                                 "{weights: fixed frac auto, data_in: fixed frac 4}",
+                                 "{weights: float16, data_in: float16, compute: float16}"})
     all.push_back("global: " + more);
   return all;
 }
@@ -168,7 +172,8 @@ TEST_P(EveryFormat, TrainsWhatIsWritten) {
     }
     return model;
   };
-  const std::vector<float> trained = outputs_of(written(true)), expected = outputs_of(written(false), {.fuse = false});
+  const std::vector<float> trained = outputs_of(written(true)),
+                           expected = outputs_of(written(false), {.fuse = false});
   ASSERT_EQ(trained.size(), expected.size());
   double error = 0, power = 0;
   for (std::size_t i = 0; i < trained.size(); ++i) {
