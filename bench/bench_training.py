@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 import time
 
+import document
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -61,7 +62,7 @@ def anybit(*arguments):
 def accuracy(data, model):
     """Top-1 in percent on the test images."""
     done = anybit("compare", data.model, model, "--data", data.test, "--labels", data.labels, "--json")
-    return 100 * done["labels"]["other"]["top1"]
+    return 100 * done["other"]["top1"]
 
 
 def measured(data, recipe, count, arguments, seed, train=True):
@@ -194,15 +195,14 @@ def main():
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--formats", action="store_true")
     parser.add_argument("--speed", action="store_true")
+    parser.add_argument("--write", type=pathlib.Path, help="put the table into this document")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        if options.formats:
-            formats(options, folder)
-        elif options.speed:
-            speed(folder)
-        else:
-            cases(options, folder)
+        name = "training-formats" if options.formats else "training-speed" if options.speed else "training"
+        lines = formats(options, folder) if options.formats else speed(folder) if options.speed else cases(options, folder)
+    if options.write:
+        document.put(options.write, name, lines)
 
 
 if __name__ == "__main__":

@@ -116,6 +116,22 @@ def test_gradients_of_convolution_are_its_adjoints(axes, number):
     check_float("ConvGradientWeight", [dy, x, shape_of(w)], by_weight, [0, 1], **attributes)
 
 
+# As many positions as batches in training have: other kernels than for few. (batch, inputs, outputs, groups, size, kernel)
+LARGE = [(64, 32, 32, 1, 14, 3), (8, 16, 24, 1, 40, 3), (64, 16, 32, 1, 14, 1), (64, 16, 16, 16, 14, 3), (32, 1, 16, 1, 28, 3)]
+
+
+@pytest.mark.parametrize("batch,inputs,outputs,groups,size,kernel", LARGE)
+def test_gradients_of_large_batches_are_those_of_double_precision(batch, inputs, outputs, groups, size, kernel):
+    random = np.random.default_rng(SEED)
+    print(f"seed {SEED}")
+    x, dy = random.standard_normal((batch, inputs, size, size)), random.standard_normal((batch, outputs, size, size))
+    w = random.standard_normal((outputs, inputs // groups, kernel, kernel))
+    attributes = {"group": groups, "pads": [kernel // 2] * 4, "kernel_shape": [kernel] * 2}
+    for op, arrays in (("ConvGradientInput", (dy, w, shape_of(x))), ("ConvGradientWeight", (dy, x, shape_of(w)))):
+        wanted = run(op, list(arrays), 1, DOMAIN, types=[TensorProto.DOUBLE], **attributes)[0]
+        close(gradient(op, as_float(arrays), **attributes)[0], wanted.astype(np.float32), relative=2e-5)
+
+
 @pytest.mark.parametrize("shape", [(0, 3, 5, 5), (2, 3, 5, 5)])
 def test_gradients_of_convolution_without_elements(shape):
     x, w = np.ones(shape), np.ones((0 if shape[0] else 4, 3, 3, 3))

@@ -117,12 +117,12 @@ Result<void> run(Frame& frame) {
   }
   if (x.type() == ElementType::float32 && even) {
     const auto* prepared = frame.prepared<ConvPrepared>();
-    if (prepared && prepared->blocked && TRY(prepared->blocked->run(frame, sizes))) return {};
+    if (prepared && prepared->blocked && TRY(prepared->blocked->run(frame, sizes, frame.in(1)))) return {};
     if (!prepared && !only_checks(frame)) {  // weights that change from run to run
       TRY(frame.make_plain(1));
       const auto blocked = TRY(BlockedConv::make(frame, frame.memory(), frame.in(1), nullptr, frame.has(2),
                                                  frame.has(3), activation));
-      if (blocked && TRY(blocked->run(frame, sizes))) return {};
+      if (blocked && TRY(blocked->run(frame, sizes, frame.in(1)))) return {};
     }
     const bool packed = prepared && !prepared->matrices.groups.empty();
     if (sizes.in_per_group() > 1)

@@ -159,7 +159,7 @@ Result<const float*> BlockedConv::bias_of(Frame& frame, const ConvSizes& sizes) 
   return static_cast<const float*>(numbers.data());
 }
 
-const float* BlockedConv::winograd(Frame& frame, const ConvSizes& sizes) const {
+const float* BlockedConv::winograd(Frame& frame, const ConvSizes& sizes, const Array& w) const {
   if (merged_ > 1 || !kernels::FloatWinogradWeights::fit(sizes) || !kernels::float_winograd_pays(sizes))
     return nullptr;
   const std::lock_guard lock(mutex_);
@@ -167,7 +167,7 @@ const float* BlockedConv::winograd(Frame& frame, const ConvSizes& sizes) const {
     auto block =
         frame.memory().take(kernels::FloatWinogradWeights::bytes(sizes.out_channels, sizes.in_channels));
     if (!block) return nullptr;
-    kernels::FloatWinogradWeights::transform(sizes.out_channels, sizes.in_channels, frame.in(1).data<float>(),
+    kernels::FloatWinogradWeights::transform(sizes.out_channels, sizes.in_channels, w.data<float>(),
                                              floats_of(*block));
     winograd_ = std::move(*block);
   }
@@ -179,7 +179,8 @@ std::shared_ptr<const kernels::ConvAxes> BlockedConv::axes(const kernels::Window
   return known_.keep(window, kind_ == Kind::few ? kernels::few_axes(window) : kernels::conv_axes(window));
 }
 
-Result<void> BlockedConv::run_direct(Frame& frame, const ConvSizes& sizes, FloatConvWork& work) const {
+Result<void> BlockedConv::run_direct(Frame& frame, const ConvSizes& sizes, const Array& w,
+                                     FloatConvWork& work) const {
   const Array x = TRY(in_layout(frame, frame.in(0), Layout::blocked8));
   work.x = x.data<float>();
   work.groups = sizes.groups;
@@ -187,7 +188,7 @@ Result<void> BlockedConv::run_direct(Frame& frame, const ConvSizes& sizes, Float
   work.out_blocks = channel_blocks(sizes.out_per_group());
   work.block_stride = input_size(sizes.window) * 8;
   work.image_stride = channel_blocks(sizes.in_channels) * work.block_stride;
-  if (const float* transformed = winograd(frame, sizes)) {
+  if (const float* transformed = winograd(frame, sizes, w)) {
     kernels::conv_winograd_float({work, transformed}, frame.pool());
   } else {
     kernels::conv_float(work, frame.pool());
@@ -228,7 +229,7 @@ Result<void> BlockedConv::run_depthwise(Frame& frame, const ConvSizes& sizes,
   return {};
 }
 
-Result<bool> BlockedConv::run(Frame& frame, const ConvSizes& given_sizes) const {
+Result<bool> BlockedConv::run(Frame& frame, const ConvSizes& given_sizes, const Array& w) const {
   ConvSizes sizes = given_sizes;
   sizes.groups /= merged_;
   const Array& given = frame.in(0);
@@ -267,7 +268,7 @@ Result<bool> BlockedConv::run(Frame& frame, const ConvSizes& given_sizes) const 
   } else if (kind_ == Kind::depthwise) {
     TRY(run_depthwise(frame, sizes, work));
   } else {
-    TRY(run_direct(frame, sizes, work));
+    TRY(run_direct(frame, sizes, w, work));
   }
   if (copied) {
     convert_layout(y, *out);

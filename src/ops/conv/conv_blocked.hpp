@@ -21,7 +21,8 @@ class BlockedConv {
 
   // Runs it on the frame's inputs: 0 is x, 2 the bias, 3 the tensor to add. False if x is not finite and
   // would reach other groups: then nothing is done.
-  Result<bool> run(Frame& frame, const kernels::ConvSizes& sizes) const;
+  // `w`: the weights that it was made of, plain.
+  Result<bool> run(Frame& frame, const kernels::ConvSizes& sizes, const Array& w) const;
 
  private:
   enum class Kind { few, blocked, depthwise };
@@ -33,9 +34,10 @@ class BlockedConv {
   Result<const float*> bias_of(Frame& frame, const kernels::ConvSizes& sizes) const;
   // The weights of Winograd's algorithm, transformed when first needed; null if it does not pay off, or if
   // there is no memory for them.
-  const float* winograd(Frame& frame, const kernels::ConvSizes& sizes) const;
+  const float* winograd(Frame& frame, const kernels::ConvSizes& sizes, const Array& w) const;
   std::shared_ptr<const kernels::ConvAxes> axes(const kernels::Window& window) const;
-  Result<void> run_direct(Frame& frame, const kernels::ConvSizes& sizes, kernels::FloatConvWork& work) const;
+  Result<void> run_direct(Frame& frame, const kernels::ConvSizes& sizes, const Array& w,
+                          kernels::FloatConvWork& work) const;
   Result<void> run_few(Frame& frame, const kernels::ConvSizes& sizes, kernels::FloatConvWork& work) const;
   Result<void> run_depthwise(Frame& frame, const kernels::ConvSizes& sizes,
                              const kernels::FloatConvWork& work) const;

@@ -55,7 +55,7 @@ Result<bool> gradient_by_input_mirrored(Frame& frame, const ConvSizes& sizes, co
   Array weights = TRY(scratch_array(frame, ElementType::float32, dims, Layout::plain));
   mirror_weights(sizes, w.data<float>(), weights.mutable_data<float>());
   const auto conv = TRY(BlockedConv::make(frame, frame.memory(), weights, nullptr, false, false, {}));
-  return conv && TRY(conv->run(frame, *other));
+  return conv && TRY(conv->run(frame, *other, weights));
 }
 
 }  // namespace anybit::ops
