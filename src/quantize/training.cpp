@@ -40,7 +40,6 @@ std::vector<std::string> trainable(const Model& model) {
         names.push_back(node.inputs[i]);
     }
   }
-  // What preparation left as a separate Add behind a linear layer is a bias, too.
   return names;
 }
 
