@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/try.hpp"
 #include "formats/table.hpp"
+#include "graph/constant.hpp"
 #include "graph/names.hpp"
 #include "graph/node.hpp"
 #include "lower/qdq.hpp"

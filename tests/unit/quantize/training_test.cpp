@@ -207,6 +207,25 @@ TEST(Training, HasTheSameBitsForAnyNumberOfThreads) {
   EXPECT_EQ(one.report.training->loss_after, three.report.training->loss_after);
 }
 
+// The step of two batches is that of one batch with the samples of both, but for the order of sums.
+TEST(Training, AddsUpTheGradientsOfSeveralBatches) {
+  const Recipe recipe = recipe_of("global: {weights: ternary channel scale mean}");
+  for (const char* optimizer : {"adam", "sgd"}) {
+    TrainingOptions whole = some_steps(6);
+    whole.batch = 16;
+    whole.optimizer = optimizer;
+    TrainingOptions halves = whole;
+    halves.batch = 8;
+    halves.accumulate = 2;
+    const auto one = quantize(network(), recipe, stream(32), settings_with(whole));
+    const auto two = quantize(network(), recipe, stream(32), settings_with(halves));
+    ASSERT_TRUE(one.ok() && two.ok()) << two.error().text();
+    const TrainingReport &first = *one->report.training, &second = *two->report.training;
+    EXPECT_NEAR(first.loss_after, second.loss_after, 2e-3 * first.loss_after) << optimizer;
+    EXPECT_LT(second.loss_after, 0.999 * second.loss_before) << optimizer;
+  }
+}
+
 TEST(Training, RaisesABatchOfOne) {
   const Recipe recipe = recipe_of("global: {weights: ternary channel scale mean}");
   const auto fixed = quantize(network("1"), recipe, stream(32), settings_with(some_steps(12))).value();
