@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -150,38 +151,53 @@ def torch_net(task, path):
     np.savez(path, nodes=json.dumps(nodes), **{name: x for name, x in arrays.items() if name in used})
 
 
+# A process begins with the peak of memory of the one that started it, so a small one stands between.
+LAUNCH = """import json, resource, subprocess, sys
+done = subprocess.run(sys.argv[1:], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps({"answer": json.loads(done.stdout), "megabytes": used.ru_maxrss / 1024, "cpu": used.ru_utime + used.ru_stime}))"""
+
+
 def child(arguments):
-    """What a process printed, and its peak memory in MB."""
-    with subprocess.Popen([str(one) for one in arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-        text = process.stdout.read()
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = status
-    if status:
-        raise RuntimeError(f"{arguments[0]} failed")
-    return json.loads(text), used.ru_maxrss / 1024
+    """What a process printed, its peak memory in MB, and its CPU seconds."""
+    done = subprocess.run([sys.executable, "-c", LAUNCH, *map(str, arguments)], stdout=subprocess.PIPE, check=True)
+    told = json.loads(done.stdout)
+    return told["answer"], told["megabytes"], told["cpu"]
 
 
-def speed(folder, batch=64, steps=40, rounds=5):
+def our_step(data, recipe, out, batch, steps, threads):
+    """Seconds and CPU seconds of a step, by the difference of a long and a short training, and the peak of memory."""
+    def run(count):
+        return child([ANYBIT, "quantize", data.model, "-o", out, "--recipe", recipe, "--calib", data.samples(batch), "--json", "--no-verdict",
+                      "--train", "--steps", count, "--threads", threads])
+    (short, _, few), (long, memory, many) = run(steps // 4), run(steps)
+    seconds = long["training"]["seconds"] - short["training"]["seconds"]
+    return seconds / (steps - steps // 4), (many - few) / (steps - steps // 4), memory
+
+
+def speed(options, folder, batch=64, rounds=3):
     """A step of int4x4 without labels beside torch; interleaved, medians; the faster of torch's two modes."""
-    python = os.environ.get("TORCH_PYTHON", "/usr/bin/python3")
-    lines = ["| net | threads | torch, mode | anybit images/s | torch images/s | ratio | anybit MB | torch MB |", "|---|--:|---|--:|--:|--:|--:|--:|"]
+    python, steps = os.environ.get("TORCH_PYTHON", "/usr/bin/python3"), max(options.steps // 8, 8)
+    lines = ["| net | threads | torch, mode | anybit images/s | torch images/s | ratio | by CPU time | anybit MB | torch MB |",
+             "|---|--:|---|--:|--:|--:|--:|--:|--:|"]
     recipe = folder / "recipe.yaml"
     recipe.write_text("global: {weights: int4 sym channel, activations: int4 asym mse}\ntrain: {augment: none}\n")
     for task in ("digits", "cifar"):
         data, net = Data(task, folder), folder / f"{task}.npz"
         torch_net(task, net)
-        for threads in (2, 1):
+        for threads in (1, 2):
+            if options.only and options.only not in f"{task} {threads}":
+                continue
             ours, theirs = [], {"written": [], "fused": []}
             for _ in range(rounds):
-                report, memory = child([ANYBIT, "quantize", data.model, "-o", folder / "out.onnx", "--recipe", recipe, "--calib", data.samples(batch),
-                                        "--json", "--no-verdict", "--train", "--steps", steps, "--threads", threads])
-                ours.append((report["training"]["seconds"] / steps, memory))
+                ours.append(our_step(data, recipe, folder / "out.onnx", batch, steps, threads))
                 for mode, list_ in theirs.items():
-                    done, memory = child([python, HERE / "training_torch.py", net, batch, steps, threads, mode])
-                    list_.append((done["seconds"], memory))
+                    done, memory, _ = child([python, HERE / "training_torch.py", net, batch, steps, threads, mode])
+                    list_.append((done["seconds"], done["cpu"], memory))
             mode = min(theirs, key=lambda one: np.median(theirs[one], 0)[0])
-            (a, ma), (b, mb) = np.median(ours, 0), np.median(theirs[mode], 0)
-            lines.append(f"| {task} | {threads} | {done['torch']}, {mode} | {batch / a:,.0f} | {batch / b:,.0f} | {b / a:.2f} | {ma:.0f} | {mb:.0f} |")
+            (a, ca, ma), (b, cb, mb) = np.median(ours, 0), np.median(theirs[mode], 0)
+            lines.append(f"| {task} | {threads} | {done['torch']}, {mode} | {batch / a:,.0f} | {batch / b:,.0f} | {b / a:.2f} | {cb / ca:.2f} | "
+                         f"{ma:.0f} | {mb:.0f} |")
             print(lines[-1], flush=True)
     return lines
 
@@ -191,14 +207,14 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--formats", action="store_true")
-    parser.add_argument("--steps", type=int, default=300, help="for --formats")
+    parser.add_argument("--steps", type=int, default=300, help="of --formats; --speed takes an eighth")
     parser.add_argument("--speed", action="store_true")
     parser.add_argument("--write", type=pathlib.Path, help="put the table into this document")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         name = "training-formats" if options.formats else "training-speed" if options.speed else "training"
-        lines = formats(options, folder) if options.formats else speed(folder) if options.speed else cases(options, folder)
+        lines = formats(options, folder) if options.formats else speed(options, folder) if options.speed else cases(options, folder)
     if options.write:
         document.put(options.write, name, lines)
 

@@ -1,4 +1,4 @@
-"""One net in PyTorch with quantizers of learned steps: seconds per training step. Run by bench_training.py with torch's Python.
+"""One net in PyTorch with quantizers of learned steps: seconds and CPU seconds per training step. Run by bench_training.py with torch's Python.
 
     python3 bench/training_torch.py net.npz BATCH STEPS THREADS MODE
 
@@ -99,14 +99,15 @@ def main():
     x = torch.randn(int(batch), *first["image"], generator=generator)
     target = torch.softmax(torch.randn(net(x).shape, generator=generator), 1)
     optimizer = torch.optim.Adam(net.parameters(), 1e-4)
-    seconds = []
+    seconds, cpu = [], []
     for _ in range(int(steps)):
-        start = time.perf_counter()
+        start, used = time.perf_counter(), time.process_time()
         optimizer.zero_grad()
         functional.kl_div(torch.log_softmax(net(x), 1), target, reduction="batchmean").backward()
         optimizer.step()
         seconds.append(time.perf_counter() - start)
-    print(json.dumps({"torch": torch.__version__, "seconds": float(np.median(seconds[2:]))}))
+        cpu.append(time.process_time() - used)
+    print(json.dumps({"torch": torch.__version__, "seconds": float(np.median(seconds[2:])), "cpu": float(np.median(cpu[2:]))}))
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ Option option(std::string_view name, std::string_view doc, double low = -1e300, 
 
 const std::vector<Option>& options_table() {
   static const std::vector<Option> all = {
-      option<&TrainingOptions::steps>("steps", "number of steps; 0: 600 to 2,000 by the size of the model", 0,
+      option<&TrainingOptions::steps>("steps", "number of steps; 0: 600 to 4,000 by the size of the model", 0,
                                       1e9),
       option<&TrainingOptions::minutes>("minutes", "as many steps as fit into this time; 0: `steps`", 0, 1e5),
       option<&TrainingOptions::loss>("loss", "kl, mse, cosine or ce; auto: by the outputs", 0, 0,

@@ -349,5 +349,24 @@ TEST(Training, KeepsTheFirstAndTheLastLayerAtEightBits) {
   EXPECT_EQ(specs.at("w3").substr(0, 4), "int8");
 }
 
+// Of integers only the weights are widened: the input keeps its 4 bits. Minifloats keep the format of the
+// recipe.
+TEST(Training, WidensOnlyTheWeightsOfTheEndsOfFourBitIntegers) {
+  const auto specs_of = [](const std::string& text) {
+    const auto done = quantize(network(), recipe_of(text), stream(16), settings_with(some_steps(3)));
+    std::map<std::string, std::string> specs;
+    if (!done.ok()) return specs;
+    for (const auto& one : done->report.weights) specs[one.name] = one.spec;
+    for (const auto& one : done->report.tensors) specs[one.name] = one.spec;
+    return specs;
+  };
+  auto integers = specs_of("global: {weights: int4 sym channel, activations: int4 asym}");
+  EXPECT_EQ(integers["w1"].substr(0, 4), "int8");
+  EXPECT_EQ(integers["w2"].substr(0, 4), "int4");
+  EXPECT_EQ(integers["w3"].substr(0, 4), "int8");
+  for (const char* value : {"x", "r1", "f"}) EXPECT_EQ(integers[value].substr(0, 4), "int4") << value;
+  EXPECT_EQ(specs_of("global: {weights: mxfp4_e2m1}")["w1"].substr(0, 5), "mxfp4");
+}
+
 }  // namespace
 }  // namespace anybit::quantizing
