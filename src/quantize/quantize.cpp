@@ -106,14 +106,10 @@ class Quantizer {
     find_refinements(annotation);  // nodes may have been inserted
     report_.prepare_seconds = watch_.lap();
     const std::vector<calibrate::Statistics> statistics = TRY(calibrate(annotation));
-    if (!settings_.training) {
-      TRY(refine(Descriptor::Phase::after, annotation, statistics));
-      report_.calibrate_seconds = watch_.lap();
-    } else {
-      report_.calibrate_seconds = watch_.lap();
-      TRY(train(annotation, statistics));
-      report_.train_seconds = watch_.lap();
-    }
+    if (!settings_.training) TRY(refine(Descriptor::Phase::after, annotation, statistics));
+    report_.calibrate_seconds = watch_.lap();
+    if (settings_.training) TRY(train(annotation, statistics));
+    if (settings_.training) report_.train_seconds = watch_.lap();
     const lower::GraphPlan plan = TRY(make_plan(annotation, statistics, pool_, report_, settings_, weights_));
     if (!anything(annotation.graph)) {
       return error_at(Code::invalid_argument, {},

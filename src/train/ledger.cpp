@@ -88,7 +88,7 @@ Result<Ledger> Ledger::of(const graph::Model& model) {
     for (std::size_t k = 0; k < node.outputs.size(); ++k) {
       const std::string& name = node.node->outputs[k];
       if (!name.empty()) ledger.note(name, node.outputs[k]);
-      if (!name.empty() && ledger.holds_codes(*node.node)) ledger.codes_.insert(name);
+      if (!name.empty() && ledger.is_quantized(*node.node)) ledger.quantized_.insert(name);
     }
   }
   ledger.name_sizes();
@@ -141,12 +141,12 @@ bool Ledger::is_float(const std::string& value) const {
 }
 
 // The outputs of QuantizeLinear, and what only has another shape.
-bool Ledger::holds_codes(const Node& node) const {
+bool Ledger::is_quantized(const Node& node) const {
   static constexpr std::string_view kReshaped[] = {"Flatten", "Identity",  "Reshape",
                                                    "Squeeze", "Transpose", "Unsqueeze"};
   if (node.op_type.str() == "QuantizeLinear") return true;
   return node.domain.empty() && std::ranges::find(kReshaped, node.op_type.str()) != std::end(kReshaped) &&
-         codes_.contains(graph::input(node, 0));
+         quantized_.contains(graph::input(node, 0));
 }
 
 bool Ledger::depends(const Node& node) const {

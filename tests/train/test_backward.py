@@ -325,8 +325,8 @@ def test_a_gradient_passes_quantizers_straight_through_inside_of_their_range(rng
     nodes += [node("DequantizeLinear", "m s z" if moved else "q s z", "d", **({} if axis is None else {"axis": axis})), node("Mul", "d w", "y")]
     model = model_of(nodes, {"x": x, "w": w}, {"s": scale, "z": zero}, dict.fromkeys(("x", "w"), TensorProto.FLOAT))
     found = run(with_gradients(model, LOSS, ["x"]), {"x": x, "w": w})[-1]
-    codes = np.round(x / scale) + zero
-    inside = (codes >= -128) & (codes <= 127)
+    integers = np.round(x / scale) + zero
+    inside = (integers >= -128) & (integers <= 127)
     assert 0 < inside.sum() < inside.size
     np.testing.assert_array_equal(found, np.where(inside, w, 0))
 

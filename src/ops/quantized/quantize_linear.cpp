@@ -143,8 +143,8 @@ Result<void> run(Frame& frame) {
   return {};
 }
 
-// Straight-through (Bengio et al., 2013): the gradient of a code is that by the number it stands for, and
-// values outside of the range have none. The scale is not learned.
+// Straight-through (Bengio et al., 2013): the gradient of an integer is that by the real number it stands
+// for, and values outside of the range have none. The scale is not learned.
 Result<void> quantize_linear_rule(Gradient& gradient) {
   const QuantizedRange range = range_of(gradient.out().type);
   if (range.high == 0 || gradient.integer("block_size", 0) != 0)
