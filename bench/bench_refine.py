@@ -154,7 +154,7 @@ def main():
               "refinement-peers": beside_peers(tasks, results)}
     for mark, lines in tables.items():
         print("\n".join(["", *lines]))
-        if options.write and len(lines) > 2:
+        if options.write and len(lines) > 2 and f"<!-- {mark}: begin -->" in options.write.read_text():
             document.put(options.write, mark, lines)
 
 

@@ -22,11 +22,12 @@ def samples_in(folder):
 
 def by_nncf(model, samples, recipe):
     import nncf
+    from nncf.quantization.advanced_parameters import QuantizationParameters
 
     data = nncf.Dataset(samples)
     if recipe in ("int8", "int8-per-tensor"):
         parameters = nncf.AdvancedQuantizationParameters(
-            weights_quantization_params=nncf.QuantizationParameters(per_channel=recipe == "int8"))
+            weights_quantization_params=QuantizationParameters(per_channel=recipe == "int8"))
         return nncf.quantize(model, data, subset_size=len(samples), preset=nncf.QuantizationPreset.MIXED, advanced_parameters=parameters)
     if recipe == "w4":
         return nncf.compress_weights(model, mode=nncf.CompressWeightsMode.INT4_SYM, group_size=32, all_layers=True, dataset=data,
