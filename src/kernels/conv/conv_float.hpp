@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <limits>
 #include <span>
 #include <vector>
@@ -47,6 +48,7 @@ struct ConvRange {
   // `finish`: null: nothing.
   ConvRange(const Activation& activation, const ConvFinish* finish);
   void apply(std::span<float> results) const;
+  bool clamps() const { return std::isfinite(low) || std::isfinite(high); }
 
   float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
   bool more = false;

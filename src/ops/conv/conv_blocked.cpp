@@ -204,7 +204,10 @@ Result<void> BlockedConv::run_few(Frame& frame, const ConvSizes& sizes, FloatCon
   kernels::FewSource from{x.data<float>(), channels * space, space, 1};
   if (x.layout() == Layout::channels_last) from.channel = 1, from.place = channels;
   if (x.layout() == Layout::blocked8) from = {x.data<float>(), 8 * space, 1, 8};
-  kernels::few_copy(sizes, from, copy.data(), frame.pool());
+  const std::span<const FinishStep> steps = frame.take_start();
+  const auto start_steps = [steps](std::span<float> values) { finish(steps, values); };
+  const kernels::ConvFinish start(start_steps);
+  kernels::few_copy(sizes, from, steps.empty() ? nullptr : &start, copy.data(), frame.pool());
   work.x = copy.data();
   work.pixel = channels;
   work.run = channels * sizes.window[2].kernel;
@@ -258,11 +261,14 @@ Result<bool> BlockedConv::run(Frame& frame, const ConvSizes& given_sizes, const 
   work.bias = TRY(bias_of(frame, sizes));
   work.y = y.mutable_data<float>();
   work.addend = sum ? addend.data<float>() : nullptr;
-  work.activation = activation_;
   const std::span<const FinishStep> steps = frame.take_finish();
   const auto finish_steps = [steps](std::span<float> results) { finish(steps, results); };
   const kernels::ConvFinish each(finish_steps);
-  work.finish = steps.empty() ? nullptr : &each;
+  const kernels::ConvRange range(activation_, steps.empty() ? nullptr : &each);
+  constexpr std::int64_t kInCache = 1 << 12;  // floats: then one call at the end is cheaper than many
+  const bool at_end = range.more && y.stored() <= kInCache;
+  if (!at_end || range.clamps()) work.activation = activation_;
+  if (!at_end && !steps.empty()) work.finish = &each;
   if (kind_ == Kind::few) {
     TRY(run_few(frame, sizes, work));
   } else if (kind_ == Kind::depthwise) {
@@ -270,6 +276,7 @@ Result<bool> BlockedConv::run(Frame& frame, const ConvSizes& given_sizes, const 
   } else {
     TRY(run_direct(frame, sizes, w, work));
   }
+  if (at_end) range.apply(y.elements<float>());
   if (copied) {
     convert_layout(y, *out);
   } else {

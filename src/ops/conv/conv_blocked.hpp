@@ -19,6 +19,8 @@ class BlockedConv {
                                                    const Array* bias, bool has_bias, bool has_sum,
                                                    const kernels::Activation& activation);
 
+  // Whether it applies Frame::take_start() itself.
+  bool takes_start() const { return kind_ == Kind::few; }
   // Runs it on the frame's inputs: 0 is x, 2 the bias, 3 the tensor to add. False if x is not finite and
   // would reach other groups: then nothing is done.
   // `w`: the weights that it was made of, plain.
