@@ -70,6 +70,9 @@ struct FloatConvWork {
   const float* bias = nullptr;                      // for each group 16 · panels; null: none
   float* y = nullptr;
   const float* addend = nullptr;  // added to the result; laid out as y is, and may be y
+  // Instead of y and addend: [batch][group][out_channels][space]. Not for phases of a transposed convolution.
+  float* plain = nullptr;
+  std::int64_t out_channels = 0;  // of each group
   Activation activation;
   const ConvFinish* finish = nullptr;  // null: nothing
 
