@@ -241,7 +241,7 @@ Result<void> BlockedConv::run_depthwise(Frame& frame, const ConvSizes& sizes,
                             .y = work.y,
                             .addend = work.addend,
                             .plain_y = work.plain,
-                            .activation = activation_,
+                            .activation = work.activation,
                             .finish = work.finish},
                            frame.pool());
   return {};
