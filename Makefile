@@ -79,6 +79,12 @@ test-real:  ## Run every command on 56 models of npm and PyPI packages, compared
 	@cmake --build --preset release -j $(JOBS) --target anybit_cli c-gen
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_real.py $(BENCH)
 
+test-tflite:  ## Run TFLite files of npm and PyPI packages, compared with LiteRT
+	@scripts/setup build test python tflite-models
+	@cmake --preset release -DANYBIT_TESTS=ON -DANYBIT_PYTHON=ON
+	@cmake --build --preset release -j $(JOBS)
+	ANYBIT_BUILD=build/release .venv/bin/python -m pytest -q -m tflite_files tests/tflite
+
 test-onert:  ## Compare every call of nnfw.h with onert's own library
 	@scripts/setup build test python onert
 	@cmake --preset release -DANYBIT_TESTS=ON

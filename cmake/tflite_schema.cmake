@@ -9,4 +9,4 @@ add_custom_command(
   DEPENDS ${PROJECT_SOURCE_DIR}/src/tflite/tflite.fbs)
 add_custom_target(anybit_tflite_schema DEPENDS ${generated}/tflite_generated.h)
 add_dependencies(anybit_tflite anybit_tflite_schema)
-target_include_directories(anybit_tflite SYSTEM PRIVATE ${generated} ${ANYBIT_FLATBUFFERS_HEADERS})
+target_include_directories(anybit_tflite SYSTEM PRIVATE ${PROJECT_BINARY_DIR}/generated ${ANYBIT_FLATBUFFERS_HEADERS})

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "graph/element_type.hpp"
-#include "tflite_generated.h"
+#include "tflite/tflite_generated.h"
 
 namespace anybit::tflite {
 

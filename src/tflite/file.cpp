@@ -34,15 +34,15 @@ Result<void> check_versions(const wire::Model& model, std::string_view identifie
                   fmt::format("anybit reads version {} of {} files", known, identifier));
 }
 
-Result<void> check_opcodes(const wire::Model& model) {
-  const std::size_t codes = model.operator_codes() ? model.operator_codes()->size() : 0;
+Result<void> check_kinds_of_operators(const wire::Model& model) {
+  const std::size_t kinds = model.operator_codes() ? model.operator_codes()->size() : 0;
   for (std::size_t g = 0; g < model.subgraphs()->size(); ++g) {
     const auto* operators = model.subgraphs()->Get(static_cast<std::uint32_t>(g))->operators();
     for (std::uint32_t i = 0; operators && i < operators->size(); ++i) {
-      if (operators->Get(i)->opcode_index() < codes) continue;
+      if (operators->Get(i)->opcode_index() < kinds) continue;
       return invalid_model(fmt::format("subgraph {}: operator {}", g, i),
                            fmt::format("its kind is entry {} of the operator codes, which has {} entries",
-                                       operators->Get(i)->opcode_index(), codes));
+                                       operators->Get(i)->opcode_index(), kinds));
     }
   }
   return {};
@@ -69,7 +69,7 @@ Result<File> File::open(const Bytes& bytes, std::string_view identifier, const L
   TRY(check_versions(*file.model_, identifier));
   if (!file.model_->subgraphs() || file.model_->subgraphs()->size() == 0)
     return invalid_model("the file", "it has no subgraph");
-  TRY(check_opcodes(*file.model_));
+  TRY(check_kinds_of_operators(*file.model_));
   return file;
 }
 

@@ -9,7 +9,7 @@
 #include "anybit/limits.hpp"
 #include "anybit/result.hpp"
 #include "base/bytes.hpp"
-#include "tflite_generated.h"
+#include "tflite/tflite_generated.h"
 
 namespace anybit::tflite {
 

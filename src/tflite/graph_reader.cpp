@@ -313,11 +313,10 @@ std::string GraphReader::renamed(const std::string& value, const std::string& wa
   return value;
 }
 
-Result<void> GraphReader::define(std::int64_t tensor, const std::string& result, Layout layout) {
+Result<std::string> GraphReader::quantized_as(std::int64_t tensor, const std::string& real, Layout layout) {
   TRY(check_index(tensor));
   const TensorInfo& to = info(tensor);
-  if (to.rank() < 3) layout = Layout::as_stored;
-  if (!to.quantized()) return define_stored(tensor, result, layout);
+  if (!to.quantized()) return real;
   add_parameters(tensor);
   std::vector<graph::Attribute> attributes;
   if (!to.quantization->per_tensor()) {
@@ -325,9 +324,13 @@ Result<void> GraphReader::define(std::int64_t tensor, const std::string& result,
     if (layout == Layout::channels_first) axis = place_in(to_channels_first(to.rank()), axis);
     attributes.push_back(graph::attribute("axis", axis));
   }
-  const std::string made =
-      emit("QuantizeLinear", {result, value(tensor).scale, value(tensor).zero_point}, std::move(attributes));
-  return define_stored(tensor, made, layout);
+  return emit("QuantizeLinear", {real, value(tensor).scale, value(tensor).zero_point}, std::move(attributes));
+}
+
+Result<void> GraphReader::define(std::int64_t tensor, const std::string& result, Layout layout) {
+  TRY(check_index(tensor));
+  if (info(tensor).rank() < 3) layout = Layout::as_stored;
+  return define_stored(tensor, TRY(quantized_as(tensor, result, layout)), layout);
 }
 
 Result<void> GraphReader::define_stored(std::int64_t tensor, const std::string& result, Layout layout) {

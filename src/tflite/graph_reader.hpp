@@ -25,6 +25,7 @@
 #include "graph/node.hpp"
 #include "tflite/file.hpp"
 #include "tflite/tensor_info.hpp"
+#include "tflite/variables.hpp"
 
 namespace anybit::tflite {
 
@@ -49,6 +50,7 @@ class GraphReader {
   std::int64_t depth() const { return depth_; }
   const wire::SubGraph& source() const { return *source_; }
   graph::Graph& graph() { return graph_; }
+  Variables& variables() { return variables_; }
 
   Result<void> check_index(std::int64_t tensor) const;
   const TensorInfo& info(std::int64_t tensor) const { return tensors_[static_cast<std::size_t>(tensor)]; }
@@ -79,6 +81,9 @@ class GraphReader {
   void set_stem(std::string stem) { stem_ = std::move(stem); }
   const std::string& stem() const { return stem_; }
 
+  // A real value in the form of a tensor: quantized if the tensor is.
+  Result<std::string> quantized_as(std::int64_t tensor, const std::string& real,
+                                   Layout layout = Layout::as_stored);
   // Defines a tensor by a real value, which is quantized if the tensor is.
   Result<void> define(std::int64_t tensor, const std::string& value, Layout layout = Layout::as_stored);
   // Defines a tensor by a value as it is stored.
@@ -131,6 +136,7 @@ class GraphReader {
   std::map<Dims, std::string> integers_;
   std::unordered_set<std::string> unnamed_;  // results that no tensor is defined by yet
   std::string stem_;
+  Variables variables_;
 };
 
 }  // namespace anybit::tflite

@@ -58,10 +58,8 @@ Result<void> read_operator(GraphReader& graph, const wire::Operator& one, std::s
   return {};
 }
 
-Result<graph::Graph> read_operators(GraphReader& reader) {
-  const auto* operators = reader.source().operators();
-  for (std::uint32_t i = 0; operators && i < operators->size(); ++i)
-    TRY(read_operator(reader, *operators->Get(i), i));
+// Names the results and takes the graph out of its reader.
+Result<graph::Graph> finished(GraphReader& reader) {
   const std::vector<std::string> results = TRY(reader.results());
   for (std::uint32_t i = 0; i < results.size(); ++i) {
     graph::ValueInfo output;
@@ -69,17 +67,44 @@ Result<graph::Graph> read_operators(GraphReader& reader) {
     output.type = reader.type_of(reader.source().outputs()->Get(i));
     reader.graph().outputs.push_back(std::move(output));
   }
-  if (reader.source().name() && reader.source().name()->size() > 0)
-    reader.graph().name = graph::Text(reader.source().name()->str());
-  else
-    reader.graph().name = graph::Text("main");
+  const auto* name = reader.source().name();
+  reader.graph().name = graph::Text(name && name->size() > 0 ? name->str() : "main");
   return std::move(reader.graph());
+}
+
+void add_next_value(GraphReader& reader, const std::string& input, const std::string& value,
+                    std::int64_t tensor) {
+  reader.set_stem(input);
+  graph::ValueInfo output;
+  reader.emit("Identity", {value});
+  output.name = graph::Text(reader.names().fresh(input + "_next"));
+  reader.graph().nodes.back().outputs[0] = output.name.str();
+  output.type = reader.type_of(tensor);
+  reader.graph().outputs.push_back(std::move(output));
+}
+
+// An output with the value that a run leaves to the next one, for each variable that is read and assigned.
+void add_next_values(GraphReader& reader) {
+  for (const auto& [name, variable] : reader.variables().by_name) {
+    if (!variable.input.empty() && variable.tensor)
+      add_next_value(reader, variable.input, variable.value, *variable.tensor);
+  }
+  for (const TensorState& state : reader.variables().states)
+    add_next_value(reader, state.input, state.next, state.tensor);
 }
 
 }  // namespace
 
+Result<void> read_operators(GraphReader& reader) {
+  const auto* operators = reader.source().operators();
+  for (std::uint32_t i = 0; operators && i < operators->size(); ++i)
+    TRY(read_operator(reader, *operators->Get(i), i));
+  return {};
+}
+
 Result<graph::Graph> read_subgraph(File& file, graph::Names& names, std::int64_t index) {
   GraphReader reader(file, names, index, 0);
+  reader.variables().available = true;
   TRY(reader.open());
   const auto* inputs = reader.source().inputs();
   for (std::uint32_t i = 0; inputs && i < inputs->size(); ++i) {
@@ -95,7 +120,11 @@ Result<graph::Graph> read_subgraph(File& file, graph::Names& names, std::int64_t
     TRY(reader.define_stored(tensor, input.name.str()));
     reader.graph().inputs.push_back(std::move(input));
   }
-  return read_operators(reader);
+  TRY(read_operators(reader));
+  graph::Graph graph = TRY(finished(reader));
+  reader.graph() = std::move(graph);
+  add_next_values(reader);
+  return std::move(reader.graph());
 }
 
 Result<graph::Graph> read_branch(File& file, graph::Names& names, std::int64_t index,
@@ -116,7 +145,7 @@ Result<graph::Graph> read_branch(File& file, graph::Names& names, std::int64_t i
   for (std::uint32_t i = 0; i < count; ++i) TRY(reader.define_stored(own->Get(i), inputs[i]));
   auto read = read_operators(reader);
   if (!read.ok()) return std::move(read).error().within(fmt::format("subgraph {}", index));
-  return read;
+  return finished(reader);
 }
 
 }  // namespace anybit::tflite

@@ -9,6 +9,7 @@
 #include "graph/model.hpp"
 #include "graph/names.hpp"
 #include "tflite/file.hpp"
+#include "tflite/graph_reader.hpp"
 
 namespace anybit::tflite {
 
@@ -19,5 +20,8 @@ Result<graph::Graph> read_subgraph(File& file, graph::Names& names, std::int64_t
 // and types.
 Result<graph::Graph> read_branch(File& file, graph::Names& names, std::int64_t index,
                                  const std::vector<std::string>& inputs, std::int64_t depth);
+
+// Adds the nodes of the operators to an open reader.
+Result<void> read_operators(GraphReader& reader);
 
 }  // namespace anybit::tflite

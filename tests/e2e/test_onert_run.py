@@ -50,8 +50,8 @@ def test_a_package_folder_is_a_model(onert_run, model, tmp_path):
     shutil.move(model, tmp_path / "package" / "net.onnx")
     onert_run("-q", "int8_wo", "package")
     assert (tmp_path / "package" / "net.q.onnx").exists()
-    (tmp_path / "package" / "metadata" / "MANIFEST").write_text('{"models": ["net.circle"]}')
-    assert "it has 'net.circle' (circle); one model of a known type (onnx)" in onert_run("package", code=1)
+    (tmp_path / "package" / "metadata" / "MANIFEST").write_text('{"models": ["net.gguf"]}')
+    assert "it has 'net.gguf' (gguf); one model of a known type (onnx, circle, tflite)" in onert_run("package", code=1)
 
 
 def test_the_number_of_threads_is_a_variable(onert_run):

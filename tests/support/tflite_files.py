@@ -6,7 +6,7 @@ from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
 TYPES = {"float32": "FLOAT32", "float16": "FLOAT16", "int32": "INT32", "uint8": "UINT8", "int64": "INT64", "bool": "BOOL",
          "int16": "INT16", "int8": "INT8", "float64": "FLOAT64", "int4": "INT4", "uint32": "UINT32"}
-CODES = {name: number for name, number in vars(schema.BuiltinOperator).items() if name.isupper()}
+NUMBERS = {name: number for name, number in vars(schema.BuiltinOperator).items() if name.isupper()}
 
 
 def packed(values):
@@ -56,7 +56,6 @@ class Graph:
                 assert hasattr(one.builtinOptions, name), name
                 setattr(one.builtinOptions, name, value)
         self.made.operators.append(one)
-        return outputs[0]
 
     def ports(self, inputs, outputs):
         self.made.inputs, self.made.outputs = list(inputs), list(outputs)
@@ -69,7 +68,7 @@ class File:
         self.made = schema.ModelT()
         self.made.version, self.made.description = 3, "made by a test"
         self.made.buffers, self.made.operatorCodes, self.made.subgraphs = [schema.BufferT()], [], []
-        self.codes = {}
+        self.numbers = {}
         self.graph = self.subgraph()
 
     def subgraph(self):
@@ -84,14 +83,14 @@ class File:
         return len(self.made.buffers) - 1
 
     def code(self, name, version):
-        if (name, version) not in self.codes:
+        if (name, version) not in self.numbers:
             one = schema.OperatorCodeT()
-            number = CODES.get(name, CODES["CUSTOM"])
-            one.customCode = None if name in CODES else name
+            number = NUMBERS.get(name, NUMBERS["CUSTOM"])
+            one.customCode = None if name in NUMBERS else name
             one.builtinCode, one.deprecatedBuiltinCode, one.version = number, min(number, 127), version
             self.made.operatorCodes.append(one)
-            self.codes[name, version] = len(self.made.operatorCodes) - 1
-        return self.codes[name, version]
+            self.numbers[name, version] = len(self.made.operatorCodes) - 1
+        return self.numbers[name, version]
 
     def bytes(self, identifier=b"TFL3"):
         builder = flatbuffers.Builder(1024)
@@ -115,8 +114,10 @@ def litert(content, inputs, reference=True, resize=True):
 
 
 def ours(content, inputs, **options):
-    """The outputs of a file by anybit."""
+    """The outputs of a file by anybit. States have their first values, and are not among the outputs."""
     import anybit
 
     session = anybit.Session(anybit.load(content), **options)
-    return list(session.run(dict(zip([port.name for port in session.inputs], inputs, strict=True))).values())
+    names = [port.name for port in session.inputs]
+    found = session.run(dict(zip(names, inputs)))
+    return [value for name, value in found.items() if name.removesuffix("_next") not in names]

@@ -27,5 +27,5 @@ def test_results_are_those_of_litert(name):
 def test_every_operator_has_a_case():
     names = {name for path in tracked(".cpp") if path.startswith("src/tflite/ops/")
              for name in re.findall(r"BuiltinOperator::([A-Z0-9_]+)", text_of(path))}
-    circle = {"INSTANCE_NORM", "RMS_NORM"}  # test_circle.py
+    circle = {"INSTANCE_NORM", "RMS_NORM"}  # test_tflite_files.py
     assert names - circle == {name.split()[0] for name in CASES}

@@ -85,7 +85,8 @@ Result<void> read_select_rows(OperatorReader& here) {
   Dims shape(static_cast<std::size_t>(here.in(1).rank()), 1);
   shape[0] = -1;
   const std::string condition = here.emit("Reshape", {TRY(here.value(0)), here.graph().integers(shape)});
-  return here.define(here.emit("Where", {condition, TRY(here.value(1)), TRY(here.value(2))}));
+  const std::string yes = TRY(here.value(1)), no = TRY(here.value(2));
+  return here.define(here.emit("Where", {condition, yes, no}));
 }
 
 constexpr char kAdd[] = "Add", kSub[] = "Sub", kMul[] = "Mul", kDiv[] = "Div", kMax[] = "Max", kMin[] = "Min",

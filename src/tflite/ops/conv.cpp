@@ -14,8 +14,9 @@ Result<void> convolve(OperatorReader& here, const Window& window, std::int64_t g
                       const Dims& order, wire::ActivationFunctionType activation) {
   auto attributes = TRY(window_attributes(here, 0, window, true));
   if (group != 1) attributes.push_back(attribute("group", group));
-  std::vector<std::string> inputs{TRY(here.value(0, Layout::channels_first)),
-                                  TRY(here.graph().rearranged(here.input(1), dims, order))};
+  const std::string x = TRY(here.value(0, Layout::channels_first));
+  const std::string w = TRY(here.graph().rearranged(here.input(1), dims, order));
+  std::vector<std::string> inputs{x, w};
   if (here.has(2)) inputs.push_back(TRY(here.graph().bias(here.input(2), here.input(0), here.input(1))));
   return here.define_activated(here.emit("Conv", std::move(inputs), std::move(attributes)), activation,
                                Layout::channels_first);

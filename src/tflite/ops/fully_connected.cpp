@@ -28,12 +28,15 @@ Result<void> read_fully_connected(OperatorReader& here) {
   const std::string all = x;
   const bool flat = here.in(0).rank() == 2 && (here.in(0).dims[1] == weights[1] || here.in(0).dims[1] < 0);
   if (!flat) x = here.emit("Reshape", {x, here.graph().integers({-1, weights[1]})});
-  std::vector<std::string> inputs{x, TRY(here.value(1))};
+  const std::string w = TRY(here.value(1));
+  std::vector<std::string> inputs{x, w};
   if (here.has(2)) inputs.push_back(TRY(here.graph().bias(here.input(2), here.input(0), here.input(1))));
   std::string y = here.emit("Gemm", std::move(inputs), {attribute("transB", std::int64_t{1})});
   TRY(here.fuse(y, options.fused_activation_function()));
-  if (options.keep_num_dims() && here.in(0).rank() != 2)
-    y = here.emit("Reshape", {y, TRY(kept_shape(here, all, weights[0]))});
+  if (options.keep_num_dims() && here.in(0).rank() != 2) {
+    const std::string shape = TRY(kept_shape(here, all, weights[0]));
+    y = here.emit("Reshape", {y, shape});
+  }
   return here.define(y);
 }
 

@@ -20,8 +20,8 @@ Result<void> read_gather(OperatorReader& here) {
   const std::int64_t axis = TRY(here.axis(0, options.axis()));
   const std::int64_t batch = options.batch_dims() + (options.batch_dims() < 0 ? here.in(1).rank() : 0);
   if (batch == 0) {
-    return here.define(
-        here.emit("Gather", {TRY(here.value(0)), TRY(here.value(1))}, {attribute("axis", axis)}));
+    const std::string x = TRY(here.value(0)), at = TRY(here.value(1));
+    return here.define(here.emit("Gather", {x, at}, {attribute("axis", axis)}));
   }
   if (batch != axis || batch < 0)
     return here.unsupported(fmt::format("it has {} batch dimensions and axis {}", batch, axis));
@@ -37,7 +37,8 @@ Result<std::string> wide_indices(OperatorReader& here, std::size_t i) {
 }
 
 Result<void> read_gather_nd(OperatorReader& here) {
-  return here.define(here.emit("GatherND", {TRY(here.value(0)), TRY(wide_indices(here, 1))}));
+  const std::string x = TRY(here.value(0)), at = TRY(wide_indices(here, 1));
+  return here.define(here.emit("GatherND", {x, at}));
 }
 
 // Updates of one place are added up.
@@ -51,13 +52,14 @@ Result<void> read_scatter_nd(OperatorReader& here) {
   zero.data = Bytes::own(std::string(static_cast<std::size_t>(type->bits) / 8, '\0'));
   const std::string zeros =
       here.emit("ConstantOfShape", {TRY(here.indices(2))}, {attribute("value", std::move(zero))});
-  return here.define(here.emit("ScatterND", {zeros, TRY(wide_indices(here, 0)), TRY(here.value(1))},
-                               {attribute("reduction", std::string("add"))}));
+  const std::string at = TRY(wide_indices(here, 0)), updates = TRY(here.value(1));
+  return here.define(
+      here.emit("ScatterND", {zeros, at, updates}, {attribute("reduction", std::string("add"))}));
 }
 
 Result<void> read_embedding_lookup(OperatorReader& here) {
-  return here.define(
-      here.emit("Gather", {TRY(here.value(1)), TRY(here.value(0))}, {attribute("axis", std::int64_t{0})}));
+  const std::string table = TRY(here.value(1)), rows = TRY(here.value(0));
+  return here.define(here.emit("Gather", {table, rows}, {attribute("axis", std::int64_t{0})}));
 }
 
 Result<void> read_one_hot(OperatorReader& here) {
@@ -85,7 +87,8 @@ Result<void> read_where(OperatorReader& here) {
 }
 
 Result<void> read_range(OperatorReader& here) {
-  return here.define(here.emit("Range", {TRY(here.value(0)), TRY(here.value(1)), TRY(here.value(2))}));
+  const std::string start = TRY(here.value(0)), limit = TRY(here.value(1)), step = TRY(here.value(2));
+  return here.define(here.emit("Range", {start, limit, step}));
 }
 
 }  // namespace

@@ -35,9 +35,10 @@ Result<void> read_local_response_normalization(OperatorReader& here) {
 Result<void> read_instance_norm(OperatorReader& here) {
   const auto& options = here.options<wire::InstanceNormOptions>();
   const std::string x = TRY(here.value(0, Layout::channels_first));
-  return here.define_activated(here.emit("InstanceNormalization", {x, TRY(here.value(1)), TRY(here.value(2))},
-                                         {attribute("epsilon", options.epsilon())}),
-                               options.fused_activation_function(), Layout::channels_first);
+  const std::string gamma = TRY(here.value(1)), beta = TRY(here.value(2));
+  return here.define_activated(
+      here.emit("InstanceNormalization", {x, gamma, beta}, {attribute("epsilon", options.epsilon())}),
+      options.fused_activation_function(), Layout::channels_first);
 }
 
 // x / sqrt(mean(x²) + epsilon) · gamma over the last dimension.
@@ -47,7 +48,8 @@ Result<void> read_rms_norm(OperatorReader& here) {
   const std::string mean = here.emit("ReduceMean", {here.emit("Mul", {x, x}), graph.integers({-1})});
   const float epsilon = here.options<wire::RmsNormOptions>().epsilon();
   const std::string length = here.emit("Sqrt", {here.emit("Add", {mean, graph.number(epsilon)})});
-  return here.define(here.emit("Mul", {here.emit("Div", {x, length}), TRY(here.value(1))}));
+  const std::string gamma = TRY(here.value(1)), normal = here.emit("Div", {x, length});
+  return here.define(here.emit("Mul", {normal, gamma}));
 }
 
 }  // namespace

@@ -31,7 +31,8 @@ Result<void> read_pad(OperatorReader& here) {
   Layout layout = Layout::as_stored;
   if (here.constant(1)) {
     layout = here.common_layout();
-    inputs = {TRY(here.value(0, layout)), here.graph().integers(TRY(pads_of(here, layout)))};
+    const Dims pads = TRY(pads_of(here, layout));
+    inputs = {TRY(here.value(0, layout)), here.graph().integers(pads)};
   } else {
     const std::string columns =
         here.emit("Transpose", {TRY(here.indices(1))}, {attribute("perm", Dims{1, 0})});

@@ -27,7 +27,10 @@ Result<void> read_reshape(OperatorReader& here) {
   const auto* option = here.options<wire::ReshapeOptions>().new_shape();
   if (here.constant(1) || (here.has(1) && here.in(1).dims == Dims{0}))
     return here.define(reshape(here, x, TRY(here.integers(1))));
-  if (here.has(1)) return here.define(here.emit("Reshape", {x, TRY(here.indices(1))}));
+  if (here.has(1)) {
+    const std::string shape = TRY(here.indices(1));
+    return here.define(here.emit("Reshape", {x, shape}));
+  }
   if (!option) return here.invalid("it has no shape");
   TRY(here.graph().file().take_records(option->size()));
   return here.define(reshape(here, x, Dims(option->begin(), option->end())));
@@ -66,15 +69,18 @@ Result<void> read_rank(OperatorReader& here) {
 }
 
 Result<void> read_broadcast_to(OperatorReader& here) {
-  return here.define(here.emit("Expand", {TRY(here.value(0)), TRY(here.indices(1))}));
+  const std::string x = TRY(here.value(0)), shape = TRY(here.indices(1));
+  return here.define(here.emit("Expand", {x, shape}));
 }
 
 Result<void> read_tile(OperatorReader& here) {
-  return here.define(here.emit("Tile", {TRY(here.value(0)), TRY(here.indices(1))}));
+  const std::string x = TRY(here.value(0)), repeats = TRY(here.indices(1));
+  return here.define(here.emit("Tile", {x, repeats}));
 }
 
 Result<void> read_fill(OperatorReader& here) {
-  return here.define(here.emit("Expand", {TRY(here.value(1)), TRY(here.indices(0))}));
+  const std::string value = TRY(here.value(1)), shape = TRY(here.indices(0));
+  return here.define(here.emit("Expand", {value, shape}));
 }
 
 }  // namespace

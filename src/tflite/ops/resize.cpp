@@ -19,8 +19,8 @@ Result<void> resize(OperatorReader& here, std::vector<graph::Attribute> attribut
   if (here.in(0).rank() != 4) return here.invalid("its input needs 4 dimensions");
   attributes.push_back(attribute("axes", Dims{2, 3}));
   const std::string x = TRY(here.value(0, Layout::channels_first));
-  return here.define(here.emit("Resize", {x, "", "", TRY(here.indices(1))}, std::move(attributes)),
-                     Layout::channels_first);
+  const std::string sizes = TRY(here.indices(1));
+  return here.define(here.emit("Resize", {x, "", "", sizes}, std::move(attributes)), Layout::channels_first);
 }
 
 Result<void> read_resize_bilinear(OperatorReader& here) {
@@ -56,7 +56,9 @@ struct Blocks {
 };
 
 Result<Blocks> blocks_of(OperatorReader& here) {
-  Blocks blocks{TRY(here.integers(1)), TRY(here.integers(2))};
+  Blocks blocks;
+  blocks.sizes = TRY(here.integers(1));
+  blocks.borders = TRY(here.integers(2));
   const std::size_t axes = blocks.sizes.size();
   if (axes == 0 || axes + 2 > here.in(0).dims.size() || blocks.borders.size() != 2 * axes)
     return here.invalid("its blocks do not fit its input");

@@ -41,8 +41,9 @@ Result<void> read_transpose_conv(OperatorReader& here) {
   std::vector<graph::Attribute> attributes{attribute("kernel_shape", kernel), attribute("strides", strides),
                                            attribute("pads", pads)};
   if (more != Dims{0, 0}) attributes.push_back(attribute("output_padding", more));
-  std::vector<std::string> inputs{TRY(here.value(kData, Layout::channels_first)),
-                                  TRY(here.graph().rearranged(here.input(kWeights), weights, {3, 0, 1, 2}))};
+  const std::string x = TRY(here.value(kData, Layout::channels_first));
+  const std::string w = TRY(here.graph().rearranged(here.input(kWeights), weights, {3, 0, 1, 2}));
+  std::vector<std::string> inputs{x, w};
   if (here.has(kBias))
     inputs.push_back(TRY(here.graph().bias(here.input(kBias), here.input(kData), here.input(kWeights))));
   return here.define_activated(here.emit("ConvTranspose", std::move(inputs), std::move(attributes)),
