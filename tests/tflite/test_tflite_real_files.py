@@ -1,5 +1,5 @@
 """TFLite files of packages, beside LiteRT (`make test-tflite`). The bounds are those of the arithmetic: LiteRT's own kernels differ
-from its reference kernels, and anybit may be as far from the reference."""
+from its reference kernels, and anybit may be four times as far: sums in another order have other errors in each run."""
 import numpy as np
 import pytest
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
@@ -64,4 +64,4 @@ def test_results_are_as_near_to_the_reference_as_litert_itself(name):
         inputs = list(random_inputs(reference.ports, rng))
         for found, other, wanted in zip(ours.run(inputs), own.run(inputs), reference.run(inputs), strict=True):
             least = 1 if found.dtype.kind in "iu" else 1e-5
-            assert distance(found, wanted) <= max(least, 2 * distance(other, wanted)), name
+            assert distance(found, wanted) <= max(least, 4 * distance(other, wanted)), name

@@ -1,6 +1,7 @@
 // BATCH_MATMUL: ONNX's MatMul; `adj_x` and `adj_y` transpose the last two dimensions.
 #include <numeric>
 
+#include "base/error.hpp"
 #include "base/try.hpp"
 #include "tflite/table.hpp"
 

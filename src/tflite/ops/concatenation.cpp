@@ -1,4 +1,5 @@
 // CONCATENATION, PACK, UNPACK, SPLIT, SPLIT_V: values side by side along one axis.
+#include "base/error.hpp"
 #include "base/try.hpp"
 #include "tflite/broadcast.hpp"
 #include "tflite/table.hpp"

@@ -1,5 +1,6 @@
 // CONV_2D, DEPTHWISE_CONV_2D, CONV_3D: ONNX's Conv. Weights go from channels last to channels first as
 // constants.
+#include "base/error.hpp"
 #include "base/try.hpp"
 #include "tflite/table.hpp"
 #include "tflite/window.hpp"

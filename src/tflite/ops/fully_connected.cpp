@@ -1,4 +1,7 @@
 // FULLY_CONNECTED: ONNX's Gemm over the last dimension; weights are [outputs, inputs] in both.
+#include <algorithm>
+
+#include "base/error.hpp"
 #include "base/try.hpp"
 #include "tflite/table.hpp"
 

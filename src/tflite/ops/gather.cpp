@@ -1,6 +1,7 @@
 // GATHER, GATHER_ND, SCATTER_ND, EMBEDDING_LOOKUP, ONE_HOT, TOPK_V2, WHERE, RANGE: elements by their indices.
 #include <algorithm>
 
+#include "base/error.hpp"
 #include "base/try.hpp"
 #include "tflite/table.hpp"
 

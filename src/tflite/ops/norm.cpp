@@ -1,4 +1,5 @@
 // L2_NORMALIZATION, LOCAL_RESPONSE_NORMALIZATION; Circle's INSTANCE_NORM and RMS_NORM.
+#include "base/error.hpp"
 #include "base/try.hpp"
 #include "tflite/table.hpp"
 

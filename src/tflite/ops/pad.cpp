@@ -1,6 +1,7 @@
 // PAD, PADV2, MIRROR_PAD: ONNX's Pad, which lists all pads before the values and then all after them.
 #include <algorithm>
 
+#include "base/error.hpp"
 #include "base/try.hpp"
 #include "tflite/table.hpp"
 

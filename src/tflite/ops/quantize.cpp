@@ -2,6 +2,7 @@
 // another form.
 #include <cmath>
 
+#include "base/error.hpp"
 #include "base/try.hpp"
 #include "tflite/constants.hpp"
 #include "tflite/table.hpp"

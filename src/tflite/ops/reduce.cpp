@@ -1,6 +1,7 @@
 // MEAN, SUM, REDUCE_*, ARG_MAX, ARG_MIN, CUMSUM: along axes that are an input.
 #include <algorithm>
 
+#include "base/error.hpp"
 #include "base/try.hpp"
 #include "tflite/table.hpp"
 

@@ -2,6 +2,7 @@
 // values.
 #include <algorithm>
 
+#include "base/error.hpp"
 #include "base/try.hpp"
 #include "tflite/table.hpp"
 

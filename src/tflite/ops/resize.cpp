@@ -1,5 +1,6 @@
 // RESIZE_BILINEAR, RESIZE_NEAREST_NEIGHBOR, DEPTH_TO_SPACE, SPACE_TO_DEPTH, SPACE_TO_BATCH_ND,
 // BATCH_TO_SPACE_ND.
+#include "base/error.hpp"
 #include "base/try.hpp"
 #include "tflite/table.hpp"
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/error.hpp"
 #include "base/try.hpp"
 #include "tflite/table.hpp"
 

@@ -1,4 +1,5 @@
 // TRANSPOSE, REVERSE_SEQUENCE. A transpose into channels first of a value that has that layout is no node.
+#include "base/error.hpp"
 #include "base/try.hpp"
 #include "tflite/table.hpp"
 

@@ -1,4 +1,5 @@
 // TRANSPOSE_CONV: ONNX's ConvTranspose. Its size is an input; ONNX's follows from pads and output padding.
+#include "base/error.hpp"
 #include "base/try.hpp"
 #include "tflite/table.hpp"
 #include "tflite/window.hpp"

@@ -1,4 +1,5 @@
 // CALL_ONCE, VAR_HANDLE, READ_VARIABLE, ASSIGN_VARIABLE: state that a run leaves to the next one.
+#include "base/error.hpp"
 #include "base/try.hpp"
 #include "tflite/constants.hpp"
 #include "tflite/subgraph.hpp"
