@@ -98,6 +98,15 @@ class File:
         return bytes(builder.Output())
 
 
+def as_circle(content):
+    """The same file as Circle: another identifier, and version 0."""
+    model = schema.ModelT.InitFromPackedBuf(content, 0)
+    model.version = 0
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(model.Pack(builder), b"CIR0")
+    return bytes(builder.Output())
+
+
 def litert(content, inputs, reference=True, resize=True):
     """The outputs of a file by LiteRT, by its reference kernels or its own choice, of which there are more."""
     kind = OpResolverType.BUILTIN_REF if reference else OpResolverType.BUILTIN

@@ -5,7 +5,7 @@ import pytest
 from onnx import numpy_helper
 from support.tflite_case import bytes_, floats
 from support.tflite_cases import CASES
-from support.tflite_files import File, litert, ours
+from support.tflite_files import File, Interpreter, OpResolverType, as_circle, litert, ours
 
 import anybit
 
@@ -127,21 +127,7 @@ def test_a_circle_file_is_read_by_the_same_operators():
     file[4:8] = b"CIR0"
     with pytest.raises(anybit.Unsupported, match="version 3"):
         anybit.load(bytes(file))
-    assert circle_of(CASES["CONV_2D"])[0][4:8] == b"CIR0"
-    np.testing.assert_array_equal(ours(circle_of(CASES["CONV_2D"])[0], inputs)[0], ours(content, inputs)[0])
-
-
-def circle_of(case):
-    """The same file as Circle: another identifier, and version 0."""
-    from support.tflite_files import schema
-    import flatbuffers
-
-    content, inputs, _ = case()
-    model = schema.ModelT.InitFromPackedBuf(content, 0)
-    model.version = 0
-    builder = flatbuffers.Builder(1024)
-    builder.Finish(model.Pack(builder), b"CIR0")
-    return bytes(builder.Output()), inputs
+    np.testing.assert_array_equal(ours(as_circle(content), inputs)[0], ours(content, inputs)[0])
 
 
 CIRCLE = {"INSTANCE_NORM": (-2, lambda x, g, b: (x - x.mean((1, 2), keepdims=True)) / np.sqrt(x.var((1, 2), keepdims=True) + 0.25) * g + b),
@@ -149,8 +135,7 @@ CIRCLE = {"INSTANCE_NORM": (-2, lambda x, g, b: (x - x.mean((1, 2), keepdims=Tru
 
 
 @pytest.mark.parametrize("name", CIRCLE)
-def test_operators_of_circle_alone(name, monkeypatch):
-    from support.tflite_files import schema
+def test_operators_of_circle_alone(name):
     number, formula = CIRCLE[name]
     rng = np.random.default_rng(5)
     file = File()
@@ -196,8 +181,6 @@ def test_tensors_with_state_are_inputs_and_outputs(name):
 
 def litert_of(content):
     """LiteRT with the state of its runs."""
-    from support.tflite_files import Interpreter, OpResolverType
-
     interpreter = Interpreter(model_content=content, experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
     interpreter.allocate_tensors()
 
@@ -207,3 +190,11 @@ def litert_of(content):
         interpreter.invoke()
         return [interpreter.get_tensor(port["index"]).copy() for port in interpreter.get_output_details()]
     return run
+
+
+def test_a_model_with_state_runs_without_its_state(anybit, tmp_path):
+    content, inputs, _ = CASES["READ_VARIABLE"]()
+    (tmp_path / "net.tflite").write_bytes(content)
+    np.save(tmp_path / "x.npy", inputs[0])
+    anybit("run", tmp_path / "net.tflite", "--input", f"x={tmp_path / 'x.npy'}", "--output", tmp_path / "out")
+    np.testing.assert_array_equal(np.load(tmp_path / "out" / "y.npy"), inputs[0] + 10)
