@@ -15,13 +15,25 @@ std::string coordinates(bool align_corners, bool half_pixel_centers) {
   return half_pixel_centers ? "half_pixel" : "asymmetric";
 }
 
-// Height and width of the result are input 1.
+// All four sizes of the result. Its height and width are input 1; ONNX Runtime fails on the attribute `axes`,
+// by which they would do alone.
+Result<std::string> resized_shape(OperatorReader& here, const std::string& x) {
+  const Dims& dims = here.in(0).dims;
+  if (here.constant(1) && dims[0] >= 0 && dims[3] >= 0) {
+    const Dims size = TRY(here.integers(1));
+    if (size.size() != 2) return here.invalid("its size is not two numbers");
+    return here.graph().integers({dims[0], dims[3], size[0], size[1]});
+  }
+  const std::string size = TRY(here.indices(1));
+  const std::string kept = here.emit("Shape", {x}, {attribute("end", std::int64_t{2})});
+  return here.emit("Concat", {kept, size}, {attribute("axis", std::int64_t{0})});
+}
+
 Result<void> resize(OperatorReader& here, std::vector<graph::Attribute> attributes) {
   if (here.in(0).rank() != 4) return here.invalid("its input needs 4 dimensions");
-  attributes.push_back(attribute("axes", Dims{2, 3}));
   const std::string x = TRY(here.value(0, Layout::channels_first));
-  const std::string sizes = TRY(here.indices(1));
-  return here.define(here.emit("Resize", {x, "", "", sizes}, std::move(attributes)), Layout::channels_first);
+  const std::string shape = TRY(resized_shape(here, x));
+  return here.define(here.emit("Resize", {x, "", "", shape}, std::move(attributes)), Layout::channels_first);
 }
 
 Result<void> read_resize_bilinear(OperatorReader& here) {
