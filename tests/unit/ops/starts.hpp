@@ -168,6 +168,8 @@ inline constexpr Start kStarts[] = {
     {"QuantizeDequantize", "f[2,32]; format='mxfp4_e2m1'"},
     {"DecodeMatMul", "f[2,2] - cb[8]; format='fp8_e4m3' dims=[2,4]"},
     {"DequantizeMatMul", "f[2,32] - cs[32,4] cf[2,4]; block_size=16 axis=0 dims=[32,4]"},
+    {"LookUpNeurons", "b[2,4] ci[2,1,3]=1 cb[2,1]"},
+    {"LookUpNeurons", "s[3] ci[1,2,2]=0 cb[1,8]; input_bits=2 output_bits=3 signed=1"},
     {"TableDecode", "cb[8] cf[256] cf[1]; bits=8 dims=[2,4]"},
     {"TableDecode", "cb[4] cf[16] cf[1]; bits=4 dims=[2,4]"},
     {"BinaryMatMul", "f[2,8] - cb[4] cf[4]; format='binary' dims=[8,4]"},
