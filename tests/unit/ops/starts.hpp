@@ -80,6 +80,7 @@ inline constexpr Start kStarts[] = {
     {"DynamicQuantizeLSTM",
      "f[3,2,4] cs[1,4,12] cs[1,3,12] f[1,24] - - - - cf[1] cs[1] cf[1] cs[1]; hidden_size=3"},
     {"DynamicQuantizeMatMul", "f[2,4] cs[4,3] f[]"},
+    {"DynamicQuantizeMatMul", "f[4,2,4] cs[4,4] f[] cs[4,4]=0"},
     {"FusedGemm", "f[2,3] f[3,4]; activation='Relu'"},
     {"Gemm", "f[2,3] cf[3,4] f[4]"},
     {"GRU", "f[3,2,4] f[1,9,4] f[1,9,3]; hidden_size=3", 2},
