@@ -1,6 +1,7 @@
 #include "logic.hpp"
 
 #include "parts.hpp"
+#include "serial.hpp"
 
 namespace anybit::verilog {
 namespace {
@@ -94,6 +95,7 @@ Design neuron_design(const NeuronNetwork& network, const anybit_view& view, cons
 }
 
 Design design_of(const anybit_view& view, const Settings& settings) {
+  if (!has_neurons(*view.graph)) return serial_design(read_serial(*view.graph), view, settings);
   return neuron_design(read_neurons(*view.graph), view, settings);
 }
 
