@@ -14,7 +14,7 @@ import time
 import numpy as np
 import onnxruntime
 from support.executing import Executor
-from support.logic_nets import PROGRAM, counted_model, thermometer, write_verilog
+from support.logic_nets import PROGRAM, thermometer, write_verilog
 from support.neurons import Layer, model_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
