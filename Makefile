@@ -279,6 +279,12 @@ bench-verdict:  ## Judge real models at good and broken recipes by the verdict a
 	@cmake --build --preset release -j $(JOBS) --target anybit_python
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_verdict.py $(BENCH)
 
+bench-logic:  ## Networks as logic: the kernel beside ONNX Runtime, LUTs beside naive tables, MNIST in fixed point in Verilator (minutes)
+	@scripts/setup build test python logic
+	@cmake --preset release -DANYBIT_TESTS=ON
+	@cmake --build --preset release -j $(JOBS) --target executor_library portable_library anybit_cli verilog-gen
+	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_logic.py $(BENCH)
+
 bench-sensitivity:  ## Compare the sensitivity of layers with brute force on labelled data: rank correlation, cost, memory (minutes)
 	@scripts/setup build test accuracy python models data
 	@cmake --preset release -DANYBIT_TESTS=ON -DANYBIT_PYTHON=ON

@@ -32,7 +32,7 @@ endif()
 # verilog-gen runs the model for the vectors of its test bench.
 if(TARGET verilog-gen)
   target_link_libraries(verilog-gen PRIVATE anybit)
-  set_target_properties(verilog-gen PROPERTIES BUILD_RPATH "\$ORIGIN/../.." INSTALL_RPATH "\$ORIGIN/../..")
+  set_target_properties(verilog-gen PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "\$ORIGIN/../..")
 endif()
 add_custom_target(plugins)
 if(names)
