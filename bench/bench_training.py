@@ -6,15 +6,20 @@ Test images are used for the last column only. Data: `scripts/setup data`.
 """
 import argparse
 import json
+import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 import time
 
 import document
 import numpy as np
+import onnx
+from onnx import helper, numpy_helper
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
 ANYBIT = ROOT / "build" / "release" / "bin" / "anybit"
 
 TERNARY, BINARY = ("global: {weights: %s channel scale mean, activations: int8 asym}" % name for name in ("ternary", "binary"))
@@ -94,98 +99,106 @@ def cases(options, folder):
     return lines
 
 
+def before_and_after(data, path, steps):
+    """Percent untrained and trained, and the report; or why the format cannot be used so."""
+    before = measured(data, path, 1024, [], 0, train=False)[0]
+    after, _, report = measured(data, path, 1024, ["--steps", steps], 0)
+    return before, after, report
+
+
 def formats(options, folder):
-    """Every format, weights only, on MNIST: before and after at most two minutes of training."""
+    """Every format on MNIST, of the weights alone and of weights and activations: before and after training."""
     names = [one["name"] for one in anybit("formats", "--json")["formats"]]
-    data, lines = Data("digits", folder), ["| format | before | trained |", "|---|--:|--:|"]
+    data = Data("digits", folder)
+    lines = ["| format | weights | trained | weights, activations | trained |", "|---|--:|--:|--:|--:|"]
+    lower = []
     for name in names:
         if options.only and options.only not in name:
             continue
-        path = folder / "recipe.yaml"
-        path.write_text(f"global: {{weights: {name}}}")
-        try:
-            before = measured(data, path, 1024, [], 0, train=False)[0]
-            after = measured(data, path, 1024, ["--steps", "300"], 0)[0]
-        except RuntimeError as error:
-            lines.append(f"| {name} | | {str(error).splitlines()[0]} |")
-        else:
-            lines.append(f"| {name} | {before:.2f} | {after:.2f} |")
+        cells = []
+        for recipe in (f"global: {{weights: {name}}}", f"global: {{weights: {name}, activations: {name}}}"):
+            path = folder / "recipe.yaml"
+            path.write_text(recipe)
+            try:
+                before, after, report = before_and_after(data, path, options.steps)
+            except RuntimeError as error:
+                print(f"{name}: {str(error).splitlines()[0]}", flush=True)
+                cells += ["–", "–"]
+                continue
+            cells += [f"{before:.2f}", f"{after:.2f}" if report["trained"] else "as before"]
+            lower += [f"{name}: {before:.2f} -> {after:.2f}"] * (after < before)
+        lines.append(f"| `{name}` | {' | '.join(cells)} |")
         print(lines[-1], flush=True)
+    print(*(["below the untrained figure:", *lower] if lower else ["none is below its untrained figure"]), sep="\n", flush=True)
     return lines
 
 
-def torch_step(batch, steps):
-    """Seconds per step of the CIFAR net with fake quantization in torch: weights and activations, Adam, distillation."""
-    import torch
-
-    torch.set_num_threads(1)
-
-    class Round(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, step, low, high):
-            ctx.save_for_backward(x, step)
-            ctx.low, ctx.high = low, high
-            return torch.clamp(torch.round(x / step), low, high) * step
-
-        @staticmethod
-        def backward(ctx, dy):
-            x, step = ctx.saved_tensors
-            q = torch.round(x / step)
-            inside = (q >= ctx.low) & (q <= ctx.high)
-            ds = dy * torch.where(inside, q - x / step, q.clamp(ctx.low, ctx.high))
-            return dy * inside, ds.sum(tuple(range(1, x.dim())), keepdim=True) if step.numel() > 1 else ds.sum(), None, None
-
-    class Quantized(torch.nn.Module):
-        def __init__(self, layer):
-            super().__init__()
-            self.layer = layer
-            dims = [-1] + [1] * (layer.weight.dim() - 1)
-            self.step = torch.nn.Parameter(layer.weight.detach().abs().flatten(1).amax(1).reshape(dims) / 7)
-            self.data = torch.nn.Parameter(torch.tensor(0.1))
-
-        def forward(self, x):
-            x, w = Round.apply(x, self.data, -8, 7), Round.apply(self.layer.weight, self.step, -8, 7)
-            if isinstance(self.layer, torch.nn.Conv2d):
-                return torch.nn.functional.conv2d(x, w, self.layer.bias, self.layer.stride, self.layer.padding, groups=self.layer.groups)
-            return torch.nn.functional.linear(x, w, self.layer.bias)
-
-    from accuracy import images
-
-    model = images.module("cifar", "net").Net().eval()
-    for block in model.blocks:  # as anybit trains it: normalizations are folded
-        block.depthwise_norm = block.pointwise_norm = torch.nn.Identity()
-
-    def replace(module):
-        for name, child in module.named_children():
-            if isinstance(child, (torch.nn.Conv2d, torch.nn.Linear)):
-                setattr(module, name, Quantized(child))
-            else:
-                replace(child)
-    replace(model)
-    x = torch.randn(batch, 3, 32, 32)
-    target = torch.softmax(torch.randn(batch, 10), 1)
-    optimizer = torch.optim.Adam(model.parameters(), 1e-3)
-    best = float("inf")
-    for _ in range(steps):
-        start = time.perf_counter()
-        optimizer.zero_grad()
-        torch.nn.functional.kl_div(torch.log_softmax(model(x), 1), target, reduction="batchmean").backward()
-        optimizer.step()
-        best = min(best, time.perf_counter() - start)
-    return best
+def torch_net(task, path):
+    """Writes the folded net for training_torch.py."""
+    folded = path.with_suffix(".onnx")
+    subprocess.run([ANYBIT, "prepare", ROOT / "examples" / task / f"{task}.onnx", "-o", folded], check=True, capture_output=True)
+    graph = onnx.load(folded).graph
+    arrays = {one.name: numpy_helper.to_array(one).astype(np.float32) for one in graph.initializer}
+    nodes = []
+    for node in graph.node:
+        given = {one.name: helper.get_attribute_value(one) for one in node.attribute}
+        if node.op_type == "Gemm" and not given.get("transB"):
+            arrays[node.input[1]] = np.ascontiguousarray(arrays[node.input[1]].T)
+        nodes.append({"op": node.op_type, "in": list(node.input), "out": node.output[0], "strides": given.get("strides", [1, 1]),
+                      "pads": given.get("pads", [0, 0])[:2], "group": given.get("group", 1), "kernel": given.get("kernel_shape", [])})
+    nodes[0]["image"] = [one.dim_value for one in graph.input[0].type.tensor_type.shape.dim[1:]]
+    used = {name for node in nodes for name in node["in"]}
+    np.savez(path, nodes=json.dumps(nodes), **{name: x for name, x in arrays.items() if name in used})
 
 
-def speed(folder):
-    lines = ["| net | anybit ms | torch ms | ratio |", "|---|--:|--:|--:|"]
-    for task in ("cifar",):
-        data, times = Data(task, folder), []
-        for _ in range(3):
-            done = anybit("quantize", data.model, "-o", folder / "out.onnx", "--recipe", "int4x4", "--calib", data.samples(64), "--json",
-                          "--train", "--steps", "40", "--threads", "1")
-            times.append(done["training"]["seconds"] / done["training"]["steps"])
-        theirs = torch_step(64, 20)
-        lines.append(f"| {task} | {1000 * min(times):.1f} | {1000 * theirs:.1f} | {theirs / min(times):.2f} |")
-        print(lines[-1], flush=True)
+# A process begins with the peak of memory of the one that started it, so a small one stands between.
+LAUNCH = """import json, resource, subprocess, sys
+done = subprocess.run(sys.argv[1:], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps({"answer": json.loads(done.stdout), "megabytes": used.ru_maxrss / 1024, "cpu": used.ru_utime + used.ru_stime}))"""
+
+
+def child(arguments):
+    """What a process printed, its peak memory in MB, and its CPU seconds."""
+    done = subprocess.run([sys.executable, "-c", LAUNCH, *map(str, arguments)], stdout=subprocess.PIPE, check=True)
+    told = json.loads(done.stdout)
+    return told["answer"], told["megabytes"], told["cpu"]
+
+
+def our_step(data, recipe, out, batch, steps, threads):
+    """Seconds and CPU seconds of a step, by the difference of a long and a short training, and the peak of memory."""
+    def run(count):
+        return child([ANYBIT, "quantize", data.model, "-o", out, "--recipe", recipe, "--calib", data.samples(batch), "--json", "--no-verdict",
+                      "--train", "--steps", count, "--threads", threads])
+    (short, _, few), (long, memory, many) = run(steps // 4), run(steps)
+    seconds = long["training"]["seconds"] - short["training"]["seconds"]
+    return seconds / (steps - steps // 4), (many - few) / (steps - steps // 4), memory
+
+
+def speed(options, folder, batch=64, rounds=3):
+    """A step of int4x4 without labels beside torch; interleaved, medians; the faster of torch's two modes."""
+    python, steps = os.environ.get("TORCH_PYTHON", "/usr/bin/python3"), max(options.steps // 8, 8)
+    lines = ["| net | threads | torch, mode | anybit images/s | torch images/s | ratio | by CPU time | anybit MB | torch MB |",
+             "|---|--:|---|--:|--:|--:|--:|--:|--:|"]
+    recipe = folder / "recipe.yaml"
+    recipe.write_text("global: {weights: int4 sym channel, activations: int4 asym mse}\ntrain: {augment: none}\n")
+    for task in ("digits", "cifar"):
+        data, net = Data(task, folder), folder / f"{task}.npz"
+        torch_net(task, net)
+        for threads in (1, 2):
+            if options.only and options.only not in f"{task} {threads}":
+                continue
+            ours, theirs = [], {"written": [], "fused": []}
+            for _ in range(rounds):
+                ours.append(our_step(data, recipe, folder / "out.onnx", batch, steps, threads))
+                for mode, list_ in theirs.items():
+                    done, memory, _ = child([python, HERE / "training_torch.py", net, batch, steps, threads, mode])
+                    list_.append((done["seconds"], done["cpu"], memory))
+            mode = min(theirs, key=lambda one: np.median(theirs[one], 0)[0])
+            (a, ca, ma), (b, cb, mb) = np.median(ours, 0), np.median(theirs[mode], 0)
+            lines.append(f"| {task} | {threads} | {done['torch']}, {mode} | {batch / a:,.0f} | {batch / b:,.0f} | {b / a:.2f} | {cb / ca:.2f} | "
+                         f"{ma:.0f} | {mb:.0f} |")
+            print(lines[-1], flush=True)
     return lines
 
 
@@ -194,13 +207,14 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--formats", action="store_true")
+    parser.add_argument("--steps", type=int, default=300, help="of --formats; --speed takes an eighth")
     parser.add_argument("--speed", action="store_true")
     parser.add_argument("--write", type=pathlib.Path, help="put the table into this document")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         name = "training-formats" if options.formats else "training-speed" if options.speed else "training"
-        lines = formats(options, folder) if options.formats else speed(folder) if options.speed else cases(options, folder)
+        lines = formats(options, folder) if options.formats else speed(options, folder) if options.speed else cases(options, folder)
     if options.write:
         document.put(options.write, name, lines)
 

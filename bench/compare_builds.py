@@ -1,11 +1,12 @@
 """Compares two builds of anybit: equal files from every preset, and ratios of time and memory from interleaved runs.
 
-    python bench/compare_builds.py OLD NEW files|speed [--rounds 30] [--only TEXT] [--presets int8 w4 …] [--no-verdict]
+    python bench/compare_builds.py OLD NEW files|speed [--rounds 30] [--only TEXT] [--presets int8 w4 …] [--no-verdict] [--refine none]
 
 OLD and NEW are build folders with bin/anybit; `scripts/compare_commit COMMIT` builds OLD from a commit. Models are those of
 scripts/real_models.txt; their inputs are random. `files` quantizes each model with every preset by both builds and lists files
 that differ. `speed` prints the ratio new / old of load, run and quantize: the best time of all rounds, and the highest peak of memory.
-`--no-verdict` times `quantize` without its verdict, in the builds that have one.
+`--no-verdict` times `quantize` without its verdict, in the builds that have one; `--refine` with these refinements instead of
+the preset's, which change from version to version.
 """
 import argparse
 import hashlib
@@ -96,10 +97,9 @@ def latency(said):
     return json.loads(said)[0]["best_ms"] / 1e3
 
 
-def without_verdict(builds):
-    """The option that leaves the verdict out, for the builds that know it."""
-    return {build: ["--no-verdict"] for build in builds
-            if "--no-verdict" in subprocess.check_output([build / "bin/anybit", "quantize", "--help"], text=True)}
+def without_verdict(build):
+    """The option that leaves the verdict out, if the build knows it."""
+    return ["--no-verdict"] if "--no-verdict" in subprocess.check_output([build / "bin/anybit", "quantize", "--help"], text=True) else []
 
 
 def jobs(model, folder, new, options):
@@ -140,9 +140,12 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--presets", nargs="*")
     parser.add_argument("--no-verdict", action="store_true")
+    parser.add_argument("--refine")
     given = parser.parse_args()
     if given.what == "speed":
-        compare_speed(given.old, given.new, given.only, given.rounds, without_verdict([given.old, given.new]) if given.no_verdict else {})
+        common = ["--refine", given.refine] if given.refine else []
+        options = {build: common + (without_verdict(build) if given.no_verdict else []) for build in (given.old, given.new)}
+        compare_speed(given.old, given.new, given.only, given.rounds, options)
     elif not compare_files(given.old, given.new, given.only, given.presets):
         sys.exit(1)
 

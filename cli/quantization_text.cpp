@@ -100,6 +100,7 @@ Json training_json(const TrainingReport& report) {
   const auto share = [](double value) { return value < 0 ? Json() : Json(value); };
   return {{"trained", report.trained},
           {"loss", report.loss},
+          {"augment", report.augment},
           {"steps", report.steps},
           {"batch", report.batch},
           {"samples", report.samples},
@@ -139,8 +140,10 @@ std::string quantization_text(const QuantizationReport& report, const std::strin
   }
   text += training_text(report);
   text += without_vnni(report);
-  text += fmt::format("  time      {:.2f} s prepare, {:.2f} s calibrate, {:.2f} s quantize\n",
-                      report.prepare_seconds, report.calibrate_seconds, report.quantize_seconds);
+  const std::string train =
+      report.training ? fmt::format("{:.2f} s train, ", report.train_seconds) : std::string();
+  text += fmt::format("  time      {:.2f} s prepare, {:.2f} s calibrate, {}{:.2f} s quantize\n",
+                      report.prepare_seconds, report.calibrate_seconds, train, report.quantize_seconds);
   if (const Table table = operators(report); !table.empty()) text += "\n" + table.text();
   text += left(report);
   if (const Table table = weakest(report); !table.empty())
@@ -163,6 +166,7 @@ std::string quantization_json(const QuantizationReport& report, const Comparison
   json["seconds"] = {{"prepare", report.prepare_seconds},
                      {"calibrate", report.calibrate_seconds},
                      {"quantize", report.quantize_seconds}};
+  if (report.training) json["seconds"]["train"] = report.train_seconds;
   json["refinements"] = Json::array();
   std::int64_t bias_corrected = 0;
   for (const QuantizationReport::Refinement& one : report.refinements) {

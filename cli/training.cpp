@@ -87,7 +87,7 @@ void add_training_options(CLI::App& app, TrainingFlags& flags) {
       "without labels");
   constexpr std::uint64_t kMostSteps = 1'000'000'000;
   constexpr double kMostMinutes = 1e6;
-  app.add_option("--steps", flags.options.steps, "Steps of training [600 to 2000, by the size of the model]")
+  app.add_option("--steps", flags.options.steps, "Steps of training [600 to 4000, by the size of the model]")
       ->transform(parse_integer(1, kMostSteps));
   app.add_option("--minutes", flags.options.minutes, "Train as many steps as fit into this time")
       ->check(number_within(0.01, kMostMinutes));

@@ -198,6 +198,7 @@ struct QuantizationReport {
   std::int64_t weight_bytes_before = 0, weight_bytes_after = 0;  ///< size of all constants
   std::int64_t opset_before = 0, opset_after = 0;
   double prepare_seconds = 0, calibrate_seconds = 0, quantize_seconds = 0;
+  double train_seconds = 0;  ///< 0 without training
 };
 
 /// The result of quantize().

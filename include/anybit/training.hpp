@@ -59,8 +59,13 @@ struct TrainingOptions {
   double temperature = 2;  ///< of scores in "kl"
   double clip = 1;         ///< largest norm of the gradients; 0: no limit
   double average = 0;  ///< decay of a moving average of the weights, which is kept if it is better; 0: none
-  std::int64_t batch = 0;        ///< samples per step; 0: 64, or fewer if there are few
-  std::string augment = "none";  ///< changes of images: "shift", "flip" or "shift,flip"
+  std::int64_t batch = 0;  ///< samples per step; 0: 64, or fewer if there are few
+  /// Batches per step whose gradients are added up: the step of a larger batch in the memory of one.
+  std::int64_t accumulate = 1;
+  /// Changes of images: "none", or some of "shift", "flip" and "mix" (weighted means of two images), joined
+  /// by commas. "auto": those after which the float model finds the same classes, if each image is seen
+  /// often.
+  std::string augment = "auto";
   std::uint64_t seed = 0;
   std::vector<std::int64_t> labels = {};  ///< the class of each sample, or empty
   std::string checkpoint = {};            ///< a file to which the state is written once a minute; empty: none
@@ -84,7 +89,8 @@ struct TrainingReport {
     double loss = 0, agreement = -1;
   };
   bool trained = false;
-  std::string loss;  ///< of each output: "logits: kl"
+  std::string loss;     ///< of each output: "logits: kl"
+  std::string augment;  ///< changes of images: "shift,flip", or "none"
   std::int64_t steps = 0, batch = 0, samples = 0;
   std::int64_t parameters = 0;  ///< number of values that were trained
   double seconds = 0;

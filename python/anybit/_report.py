@@ -25,7 +25,7 @@ class Report(NeverChanges):
     'weights only'
 
     It has the members of the command line's JSON: ``recipe``, ``samples``, ``remarks``, ``weight_bytes_before`` and ``_after``,
-    ``opset_before`` and ``_after``, ``prepare_seconds``, ``calibrate_seconds``, ``quantize_seconds``, and lists of
+    ``opset_before`` and ``_after``, ``prepare_seconds``, ``calibrate_seconds``, ``train_seconds``, ``quantize_seconds``, and lists of
 
     - ``nodes``: ``graph``, ``name``, ``op``, ``outcome``, ``what`` format it uses, and the ``reason`` for the outcome;
     - ``tensors``: ``name``, ``spec``, ``low``, ``high``, ``seen_low``, ``seen_high``, ``scale``, ``zero_point``, ``fixed``,

@@ -81,6 +81,7 @@ nb::object shown_training(const QuantizationReport& report) {
   fields["agreement_after"] = from.agreement_after < 0 ? nb::none() : nb::cast(from.agreement_after);
   fields["restarts"] = from.restarts;
   fields["averaged"] = from.averaged;
+  fields["augment"] = from.augment;
   nb::list curve;
   for (const TrainingReport::Point& one : from.curve)
     curve.append(nb::make_tuple(one.step, one.loss, one.agreement));
@@ -208,6 +209,7 @@ void add_report(nb::module_& module) {
       .def_prop_ro("means_kept", bias_corrected_layers, "Alias of bias_corrected_layers.")
       .def_ro("prepare_seconds", &Report::prepare_seconds)
       .def_ro("calibrate_seconds", &Report::calibrate_seconds)
+      .def_ro("train_seconds", &Report::train_seconds)
       .def_ro("quantize_seconds", &Report::quantize_seconds);
 }
 

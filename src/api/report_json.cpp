@@ -228,6 +228,7 @@ Json json_of(const TrainingReport& report) {
     curve.push_back({{"step", one.step}, {"loss", one.loss}, {"agreement", share_or_null(one.agreement)}});
   return {{"trained", report.trained},
           {"loss", report.loss},
+          {"augment", report.augment},
           {"steps", report.steps},
           {"batch", report.batch},
           {"samples", report.samples},
@@ -249,6 +250,7 @@ void add_quantization(const QuantizationReport& report, Json& json) {
   json["seconds"] = {{"prepare", report.prepare_seconds},
                      {"calibrate", report.calibrate_seconds},
                      {"quantize", report.quantize_seconds}};
+  if (report.training) json["seconds"]["train"] = report.train_seconds;
   json["weight_bytes"] = {{"before", report.weight_bytes_before}, {"after", report.weight_bytes_after}};
   json["remarks"] = report.remarks;
   json["nodes"] = list_of(report.nodes);

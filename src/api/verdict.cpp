@@ -71,7 +71,9 @@ Result<Verdict> verdict_of(const Comparison& comparison, const std::vector<Outpu
   Verdict verdict;
   for (const OutputPart& part : parts)
     verdict.parts.push_back({part, evaluate::level_of(part), evaluate::reason_of(part)});
-  std::ranges::stable_sort(verdict.parts, std::ranges::greater{}, &PartVerdict::level);
+  // The worst first; among parts of one level the one closest to the next.
+  const auto harm = [](const PartVerdict& one) { return std::pair(one.level, evaluate::harm_of(one.part)); };
+  std::ranges::stable_sort(verdict.parts, std::ranges::greater{}, harm);
   verdict.reason = "no output could be compared";
   if (!verdict.parts.empty()) {
     verdict.level = verdict.parts[0].level;

@@ -110,10 +110,12 @@ class Quantizer {
     const std::vector<calibrate::Statistics> statistics = TRY(calibrate(annotation));
     if (!settings_.training) {
       TRY(refine(Descriptor::Phase::after, annotation, statistics));
+      report_.calibrate_seconds = watch_.lap();
     } else {
+      report_.calibrate_seconds = watch_.lap();
       TRY(train(annotation, statistics));
+      report_.train_seconds = watch_.lap();
     }
-    report_.calibrate_seconds = watch_.lap();
     const lower::GraphPlan plan = TRY(make_plan(annotation, statistics, pool_, report_, settings_, weights_));
     if (!anything(annotation.graph)) {
       return error_at(Code::invalid_argument, {},

@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/try.hpp"
 #include "formats/table.hpp"
+#include "graph/constant.hpp"
 #include "graph/names.hpp"
 #include "graph/node.hpp"
 #include "lower/qdq.hpp"
@@ -155,6 +156,16 @@ bool has_few_bits(const Spec& spec, int most = 2) {
   return codec.ok() && (*codec)->bits() <= most;
 }
 
+// Whether weights of a first or last layer get 8 bits: those of 2 bits, and integers of 4 (LSQ, Esser et al.,
+// ICLR 2020, keeps 8 bits there as well).
+bool is_widened(const Spec& spec) {
+  constexpr int kFewForIntegers = 4;
+  if (spec.is_float()) return false;
+  const auto format = formats::find(spec.format());
+  const bool integer = format.ok() && (*format)->family == "affine";
+  return has_few_bits(spec, integer ? kFewForIntegers : 2);
+}
+
 }  // namespace
 
 void LearnedScales::apply(Annotation& annotation) const {
@@ -232,7 +243,7 @@ std::map<std::string, Choice> wider_ends(const Model& model, const Annotation& a
   for (const int i : {first, last}) {
     if (i < 0) continue;
     const Scheme& scheme = notes.nodes[static_cast<std::size_t>(i)].scheme;
-    if (!scheme.weight || !has_few_bits(*scheme.weight)) continue;
+    if (!scheme.weight || !is_widened(*scheme.weight)) continue;
     Choice choice;
     choice.scheme.weight = *parse_spec("int8 sym channel");
     choice.scheme.data = scheme.data_in.value_or(Spec());

@@ -24,8 +24,8 @@ Result<LearnedScales> train_quantized(graph::Model& model, const lower::GraphPla
                                       const train::SampleStore& samples, const TrainingOptions& options,
                                       const Settings& settings, QuantizationReport& report);
 
-// The first and the last layer of a model that is to be trained keep 8 bits where the recipe has 2 or fewer:
-// choices for them.
+// The first and the last layer of a model that is to be trained keep 8-bit weights where the recipe has 2
+// bits or fewer, or integers of at most 4: choices for them.
 std::map<std::string, Choice> wider_ends(const graph::Model& model, const Annotation& annotation);
 
 // Whether weights or activations have so few bits that training usually pays.

@@ -98,7 +98,7 @@ Result<std::vector<std::string>> add_gradients(graph::Model& model, std::string_
     names.push_back(writer.own(gradient.empty() ? writer.zeros_like(name) : gradient, taken));
   }
   if (writer.failed) return *writer.failed;
-  std::ranges::move(writer.constants, std::back_inserter(graph.initializers));
+  std::ranges::move(writer.added.initializers, std::back_inserter(graph.initializers));
   graph.nodes = std::move(writer).assembled();
   import(model, ops::kTraining);
   return names;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <set>
 
 #include "base/error.hpp"
 #include "base/try.hpp"
@@ -14,73 +15,26 @@ namespace {
 using ops::Array;
 using ops::Dims;
 
-// Streams of random numbers.
-constexpr std::uint64_t kOrder = 1 << 20, kChange = 2 << 20;
+constexpr std::uint64_t kOrder = 1 << 20;  // a stream of random numbers
 
 void shuffle(std::vector<std::int64_t>& list, std::uint64_t seed, std::uint64_t stream) {
   for (std::size_t i = list.size(); i > 1; --i)
     std::swap(list[i - 1], list[random_below(random_at(seed, stream, i), i)]);
 }
 
-// An image as [channels, height, width, inner]: inner channels if they come last.
-struct ImageForm {
-  std::int64_t planes, height, width, inner;
-};
+}  // namespace
 
-std::optional<ImageForm> image_form(const Array& array) {
-  constexpr std::int64_t kMostChannels = 4;
-  if (array.type() != ops::ElementType::float32 || array.rank() != 4) return std::nullopt;
-  const Dims& dims = array.dims();
-  if (dims[1] <= kMostChannels) return ImageForm{dims[1], dims[2], dims[3], 1};
-  if (dims[3] <= kMostChannels) return ImageForm{1, dims[1], dims[2], dims[3]};
-  return std::nullopt;
-}
-
-// Writes the image `from`, moved and mirrored; pixels from outside are those at the edge.
-void write_changed(const float* from, const ImageForm& form, std::int64_t down, std::int64_t right,
-                   bool mirror, float* to) {
-  for (std::int64_t plane = 0; plane < form.planes; ++plane) {
-    for (std::int64_t y = 0; y < form.height; ++y) {
-      const std::int64_t row = plane * form.height + std::clamp<std::int64_t>(y + down, 0, form.height - 1);
-      for (std::int64_t x = 0; x < form.width; ++x) {
-        std::int64_t column = std::clamp<std::int64_t>(x + right, 0, form.width - 1);
-        if (mirror) column = form.width - 1 - column;
-        std::copy_n(from + (row * form.width + column) * form.inner, form.inner, to);
-        to += form.inner;
-      }
-    }
+BatchOrder::BatchOrder(const SampleStore& samples, std::int64_t batch, std::uint64_t seed,
+                       std::span<const std::int64_t> left_out)
+    : samples_(samples), batch_(std::max<std::int64_t>(batch, 1)), seed_(seed) {
+  const std::set<std::int64_t> out(left_out.begin(), left_out.end());
+  for (std::int64_t i = 0; i < samples.size(); ++i) {
+    if (!out.contains(i)) used_.push_back(i);
   }
 }
 
-// Every image of the array; the same change for each input of a sample.
-void change_images(Array& array, const Augmentation& change, std::int64_t sample, ops::Memory& memory) {
-  const auto form = image_form(array);
-  if (!form) return;
-  auto copy = array.copy(memory);
-  if (!copy.ok()) return;
-  const std::uint64_t bits =
-      random_at(change.seed, kChange + change.step, static_cast<std::uint64_t>(sample));
-  const auto most_down = form->height / 14, most_right = form->width / 14;  // 2 of 28 or 32 pixels
-  const auto offset = [&](std::uint64_t from, std::int64_t most) {
-    return static_cast<std::int64_t>(random_below(from, static_cast<std::uint64_t>(2 * most + 1))) - most;
-  };
-  const std::int64_t down = change.shift ? offset(bits << 16, most_down) : 0,
-                     right = change.shift ? offset(bits << 32, most_right) : 0;
-  const bool mirror = change.flip && (bits >> 63) != 0;
-  const std::int64_t each = form->planes * form->height * form->width * form->inner;
-  for (std::int64_t i = 0; i < array.dim(0); ++i)
-    write_changed(copy->data<float>() + i * each, *form, down, right, mirror,
-                  array.mutable_data<float>() + i * each);
-}
-
-}  // namespace
-
-BatchOrder::BatchOrder(const SampleStore& samples, std::int64_t batch, std::uint64_t seed)
-    : samples_(samples), batch_(std::max<std::int64_t>(batch, 1)), seed_(seed) {}
-
 void BatchOrder::start_epoch() {
-  std::vector<std::int64_t> order(static_cast<std::size_t>(samples_.size()));
-  std::iota(order.begin(), order.end(), 0);
+  std::vector<std::int64_t> order = used_;
   shuffle(order, seed_, kOrder + epoch_++);
   ready_.clear();
   at_ = 0;
@@ -107,27 +61,11 @@ void BatchOrder::skip(std::int64_t batches) {
   for (std::int64_t i = 0; i < batches; ++i) next();
 }
 
-Result<Augmentation> augmentation_named(std::string_view text, std::uint64_t seed) {
-  if (text == "none") return Augmentation{.seed = seed};
-  if (text == "shift") return Augmentation{.shift = true, .seed = seed};
-  if (text == "flip") return Augmentation{.flip = true, .seed = seed};
-  if (text == "shift,flip" || text == "flip,shift") return Augmentation{true, true, seed};
-  return invalid_argument(fmt::format("no augmentation '{}'", shown(text)),
-                          "none, shift, flip or shift,flip");
-}
-
 Result<Sample> stacked(const SampleStore& samples, const std::vector<std::int64_t>& which,
                        const Augmentation& change, ops::Memory& memory) {
   std::vector<Sample> parts;
   for (const std::int64_t i : which) parts.push_back(TRY(samples.get(i)));
-  if (change.shift || change.flip) {
-    for (std::size_t k = 0; k < parts.size(); ++k) {
-      for (auto& [name, value] : parts[k]) {
-        value.array = TRY(value.array.copy(memory));
-        change_images(value.array, change, which[k], memory);
-      }
-    }
-  }
+  for (std::size_t k = 0; k < parts.size(); ++k) TRY(move_images(parts[k], change, which[k], memory));
   if (parts.size() == 1) return std::move(parts[0]);
   Sample all;
   for (const auto& [name, first] : parts[0]) {

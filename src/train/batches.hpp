@@ -3,17 +3,20 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "train/sample_store.hpp"
+#include "train/augment.hpp"
 
 namespace anybit::train {
 
 // The order of the samples. It depends on the seed and the forms of the samples alone.
 class BatchOrder {
  public:
-  BatchOrder(const SampleStore& samples, std::int64_t batch, std::uint64_t seed);
+  // `left_out`: samples that are in no batch.
+  BatchOrder(const SampleStore& samples, std::int64_t batch, std::uint64_t seed,
+             std::span<const std::int64_t> left_out = {});
   // The samples of the next batch: `batch` of them where the form has as many.
   std::vector<std::int64_t> next();
   void skip(std::int64_t batches);
@@ -22,21 +25,14 @@ class BatchOrder {
   void start_epoch();
 
   const SampleStore& samples_;
+  std::vector<std::int64_t> used_;
   std::int64_t batch_;
   std::uint64_t seed_, epoch_ = 0;
   std::vector<std::vector<std::int64_t>> ready_;  // batches of this epoch
   std::size_t at_ = 0;
 };
 
-// Changes of images, by seed and step. Images: float32 inputs of rank 4 with at most four channels.
-struct Augmentation {
-  bool shift = false, flip = false;
-  std::uint64_t seed = 0, step = 0;
-};
-// "none", "shift", "flip", "shift,flip"
-Result<Augmentation> augmentation_named(std::string_view text, std::uint64_t seed);
-
-// The inputs of the samples, one after the other along axis 0. Scalars must be equal.
+// The inputs of the samples, moved, one after the other along axis 0. Scalars must be equal.
 Result<Sample> stacked(const SampleStore& samples, const std::vector<std::int64_t>& which,
                        const Augmentation& change, ops::Memory& memory);
 // Rows of the samples' outputs: the same the other way round. `rows`: by sample, in order.

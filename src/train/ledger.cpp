@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "graph/index.hpp"
+#include "graph/node.hpp"
 #include "ops/check.hpp"
 #include "ops/infer.hpp"
 #include "ops/rules.hpp"
@@ -87,6 +88,7 @@ Result<Ledger> Ledger::of(const graph::Model& model) {
     for (std::size_t k = 0; k < node.outputs.size(); ++k) {
       const std::string& name = node.node->outputs[k];
       if (!name.empty()) ledger.note(name, node.outputs[k]);
+      if (!name.empty() && ledger.holds_codes(*node.node)) ledger.codes_.insert(name);
     }
   }
   ledger.name_sizes();
@@ -138,6 +140,15 @@ bool Ledger::is_float(const std::string& value) const {
   return known.type == ops::ElementType::undefined || ops::is_float(known.type);
 }
 
+// The outputs of QuantizeLinear, and what only has another shape.
+bool Ledger::holds_codes(const Node& node) const {
+  static constexpr std::string_view kReshaped[] = {"Flatten", "Identity",  "Reshape",
+                                                   "Squeeze", "Transpose", "Unsqueeze"};
+  if (node.op_type.str() == "QuantizeLinear") return true;
+  return node.domain.empty() && std::ranges::find(kReshaped, node.op_type.str()) != std::end(kReshaped) &&
+         codes_.contains(graph::input(node, 0));
+}
+
 bool Ledger::depends(const Node& node) const {
   const auto marked = [&](const std::string& name) { return depends(name); };
   return std::ranges::any_of(node.inputs, marked) ||
@@ -149,7 +160,7 @@ void Ledger::spread(const Graph& graph) {
     graph::each_graph(node, [&](const Graph& inner) { spread(inner); });
     if (!depends(node)) continue;
     for (const std::string& name : node.outputs) {
-      if (!name.empty() && is_float(name)) mark(name);
+      if (!name.empty() && has_gradient(name)) mark(name);
     }
   }
 }

@@ -21,6 +21,8 @@ class Ledger {
   const ops::Value& facts(const std::string& value) const;
   void note(const std::string& value, ops::Value facts) { facts_[value] = std::move(facts); }
   bool is_float(const std::string& value) const;
+  // Floats, and codes of QuantizeLinear: their gradient is that by the number they stand for.
+  bool has_gradient(const std::string& value) const { return is_float(value) || codes_.contains(value); }
 
   // Marks the values that depend on marked ones, in all graphs.
   void spread(const graph::Graph& graph);
@@ -38,10 +40,11 @@ class Ledger {
  private:
   explicit Ledger(const graph::Model& model) : names(model), model_(&model) {}
   void name_sizes();
+  bool holds_codes(const graph::Node& node) const;
 
   const graph::Model* model_;
   std::unordered_map<std::string, ops::Value> facts_;
-  std::unordered_set<std::string> depends_;
+  std::unordered_set<std::string> depends_, codes_;
 };
 
 bool holds_graphs(const graph::Node& node);

@@ -66,60 +66,59 @@ Result<OutputLoss> loss_of(const std::string& name, const std::vector<const ops:
 // Nodes of one loss.
 class LossWriter {
  public:
-  LossWriter(Emit& emit, double temperature) : emit_(emit), temperature_(temperature) {}
+  LossWriter(graph::Adder& add, double temperature) : add_(add), temperature_(temperature) {}
 
   std::string divergence(const OutputLoss& of, const std::string& output, const std::string& target) {
-    const std::string cold = emit_.number(1 / temperature_);
-    const std::string ours = log_softmax(emit_.op("Mul", {scores(of, output), cold}), of.axis),
-                      theirs = emit_.op("Mul", {scores(of, target), cold});
-    const std::string share = emit_.op("Softmax", {theirs}, {graph::attribute("axis", of.axis)});
-    const std::string apart = emit_.op("Sub", {log_softmax(theirs, of.axis), ours});
-    const std::string rows = sum(emit_.op("Mul", {share, apart}), of.axis);
-    return emit_.op("Mul", {mean(rows), emit_.number(temperature_ * temperature_)});
+    const std::string cold = add_.number(1 / temperature_);
+    const std::string ours = log_softmax(add_.op("Mul", {scores(of, output), cold}), of.axis),
+                      theirs = add_.op("Mul", {scores(of, target), cold});
+    const std::string share = add_.op("Softmax", {theirs}, {graph::attribute("axis", of.axis)});
+    const std::string apart = add_.op("Sub", {log_softmax(theirs, of.axis), ours});
+    const std::string rows = sum(add_.op("Mul", {share, apart}), of.axis);
+    return add_.op("Mul", {mean(rows), add_.number(temperature_ * temperature_)});
   }
 
   // `labels` has a one at each row's class.
   std::string cross_entropy(const OutputLoss& of, const std::string& labels) {
-    const std::string chosen = emit_.op("Mul", {labels, log_softmax(scores(of, of.output), of.axis)});
-    return emit_.op("Neg", {mean(sum(chosen, of.axis))});
+    const std::string chosen = add_.op("Mul", {labels, log_softmax(scores(of, of.output), of.axis)});
+    return add_.op("Neg", {mean(sum(chosen, of.axis))});
   }
 
   std::string squared(const std::string& output, const std::string& target) {
-    const std::string error = emit_.op("Sub", {output, target});
-    const std::string power = emit_.op("Add", {mean(emit_.op("Mul", {target, target})), emit_.number(1e-12)});
-    return emit_.op("Div", {mean(emit_.op("Mul", {error, error})), power});
+    const std::string error = add_.op("Sub", {output, target});
+    const std::string power = add_.op("Add", {mean(add_.op("Mul", {target, target})), add_.number(1e-12)});
+    return add_.op("Div", {mean(add_.op("Mul", {error, error})), power});
   }
 
   std::string cosine(const std::string& output, const std::string& target) {
     const std::string x = flat(output), y = flat(target);
     const auto length = [&](const std::string& of) {
-      return emit_.op("Sqrt", {emit_.op("Add", {sum(emit_.op("Mul", {of, of}), 1), emit_.number(1e-12)})});
+      return add_.op("Sqrt", {add_.op("Add", {sum(add_.op("Mul", {of, of}), 1), add_.number(1e-12)})});
     };
-    const std::string lengths = emit_.op("Mul", {length(x), length(y)});
-    const std::string similar = emit_.op("Div", {sum(emit_.op("Mul", {x, y}), 1), lengths});
-    return emit_.op("Sub", {emit_.number(1), mean(similar)});
+    const std::string lengths = add_.op("Mul", {length(x), length(y)});
+    const std::string similar = add_.op("Div", {sum(add_.op("Mul", {x, y}), 1), lengths});
+    return add_.op("Sub", {add_.number(1), mean(similar)});
   }
 
  private:
   std::string scores(const OutputLoss& of, const std::string& value) {
     if (!of.probabilities) return value;
-    return emit_.op("Log", {emit_.op("Add", {value, emit_.number(kLeast)})});
+    return add_.op("Log", {add_.op("Add", {value, add_.number(kLeast)})});
   }
   std::string log_softmax(const std::string& of, std::int64_t axis) {
-    return emit_.op("LogSoftmax", {of}, {graph::attribute("axis", axis)});
+    return add_.op("LogSoftmax", {of}, {graph::attribute("axis", axis)});
   }
   std::string sum(const std::string& of, std::int64_t axis) {
-    return emit_.op("ReduceSum", {of, emit_.integers({axis})},
-                    {graph::attribute("keepdims", std::int64_t{0})});
+    return add_.op("ReduceSum", {of, add_.integers({axis})}, {graph::attribute("keepdims", std::int64_t{0})});
   }
   std::string mean(const std::string& of) {
-    return emit_.op("ReduceMean", {of}, {graph::attribute("keepdims", std::int64_t{0})});
+    return add_.op("ReduceMean", {of}, {graph::attribute("keepdims", std::int64_t{0})});
   }
   std::string flat(const std::string& of) {
-    return emit_.op("Flatten", {of}, {graph::attribute("axis", std::int64_t{1})});
+    return add_.op("Flatten", {of}, {graph::attribute("axis", std::int64_t{1})});
   }
 
-  Emit& emit_;
+  graph::Adder& add_;
   double temperature_;
 };
 
@@ -151,33 +150,34 @@ Result<std::vector<OutputLoss>> choose_losses(const std::vector<std::string>& ou
   return losses;
 }
 
-LossNodes add_loss(Emit& emit, const std::vector<OutputLoss>& outputs, double temperature, bool labels) {
+LossNodes add_loss(graph::Adder& add, const std::vector<OutputLoss>& outputs, double temperature,
+                   bool labels) {
   LossNodes nodes;
-  LossWriter write(emit, temperature);
+  LossWriter write(add, temperature);
   std::vector<std::string> terms;
   for (const OutputLoss& one : outputs) {
-    const std::string target = emit.input(one.output + "_target", ElementType::float32,
-                                          std::vector<std::int64_t>(static_cast<std::size_t>(one.rank), -1));
+    const std::string target = add.input(one.output + "_target", ElementType::float32,
+                                         std::vector<std::int64_t>(static_cast<std::size_t>(one.rank), -1));
     nodes.targets.push_back(target);
     if (one.kind == Kind::kl) {
       std::string term = write.divergence(one, one.output, target);
       if (labels && nodes.labels.empty()) {
-        nodes.labels = emit.input("labels", ElementType::float32,
-                                  std::vector<std::int64_t>(static_cast<std::size_t>(one.rank), -1));
-        const std::string both = emit.op("Add", {term, write.cross_entropy(one, nodes.labels)});
-        term = emit.op("Mul", {both, emit.number(0.5)});
+        nodes.labels = add.input("labels", ElementType::float32,
+                                 std::vector<std::int64_t>(static_cast<std::size_t>(one.rank), -1));
+        const std::string both = add.op("Add", {term, write.cross_entropy(one, nodes.labels)});
+        term = add.op("Mul", {both, add.number(0.5)});
       }
       terms.push_back(std::move(term));
       continue;
     }
     std::string term = write.squared(one.output, target);
-    if (one.kind == Kind::cosine) term = emit.op("Add", {term, write.cosine(one.output, target)});
+    if (one.kind == Kind::cosine) term = add.op("Add", {term, write.cosine(one.output, target)});
     terms.push_back(std::move(term));
   }
   nodes.loss = terms[0];
-  for (std::size_t i = 1; i < terms.size(); ++i) nodes.loss = emit.op("Add", {nodes.loss, terms[i]});
+  for (std::size_t i = 1; i < terms.size(); ++i) nodes.loss = add.op("Add", {nodes.loss, terms[i]});
   if (terms.size() > 1)
-    nodes.loss = emit.op("Mul", {nodes.loss, emit.number(1 / static_cast<double>(terms.size()))});
+    nodes.loss = add.op("Mul", {nodes.loss, add.number(1 / static_cast<double>(terms.size()))});
   return nodes;
 }
 

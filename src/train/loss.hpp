@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "graph/adder.hpp"
 #include "ops/array.hpp"
-#include "train/emit.hpp"
 
 namespace anybit::train {
 
@@ -40,6 +40,7 @@ struct LossNodes {
 };
 // Adds the loss to the graph: the mean over the outputs. With labels, cross-entropy and distillation count
 // half each.
-LossNodes add_loss(Emit& emit, const std::vector<OutputLoss>& outputs, double temperature, bool labels);
+LossNodes add_loss(graph::Adder& add, const std::vector<OutputLoss>& outputs, double temperature,
+                   bool labels);
 
 }  // namespace anybit::train

@@ -41,7 +41,7 @@ Option option(std::string_view name, std::string_view doc, double low = -1e300, 
 
 const std::vector<Option>& options_table() {
   static const std::vector<Option> all = {
-      option<&TrainingOptions::steps>("steps", "number of steps; 0: 600 to 2,000 by the size of the model", 0,
+      option<&TrainingOptions::steps>("steps", "number of steps; 0: 600 to 4,000 by the size of the model", 0,
                                       1e9),
       option<&TrainingOptions::minutes>("minutes", "as many steps as fit into this time; 0: `steps`", 0, 1e5),
       option<&TrainingOptions::loss>("loss", "kl, mse, cosine or ce; auto: by the outputs", 0, 0,
@@ -60,8 +60,12 @@ const std::vector<Option>& options_table() {
       option<&TrainingOptions::average>("average", "decay of a moving average of the weights; 0: none", 0,
                                         0.999999),
       option<&TrainingOptions::batch>("batch", "samples per step; 0: 64", 0, 1 << 20),
-      option<&TrainingOptions::augment>("augment", "changes of images", 0, 0,
-                                        {"none", "shift", "flip", "shift,flip"}),
+      option<&TrainingOptions::accumulate>("accumulate", "batches per step whose gradients are added up", 1,
+                                           1 << 20),
+      option<&TrainingOptions::augment>(
+          "augment", "changes of images; auto: those that the float model knows, if there are few images", 0,
+          0,
+          {"auto", "none", "shift", "flip", "mix", "shift,flip", "shift,mix", "flip,mix", "shift,flip,mix"}),
       option<&TrainingOptions::seed>("seed", "of the order of the samples and of their changes", 0, 9e18),
   };
   return all;

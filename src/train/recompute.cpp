@@ -136,8 +136,8 @@ void recompute(std::span<const Node> forward, const std::vector<std::size_t>& en
     std::size_t first = last - 1;
     while (first > 0 && segments.of(first - 1) == segment) --first;
     Copies copies(forward, segments, segment, writer.ledger());
-    std::vector<Node> own(writer.backward.begin() + static_cast<std::ptrdiff_t>(done),
-                          writer.backward.begin() + static_cast<std::ptrdiff_t>(ends[first]));
+    std::vector<Node> own(writer.added.nodes.begin() + static_cast<std::ptrdiff_t>(done),
+                          writer.added.nodes.begin() + static_cast<std::ptrdiff_t>(ends[first]));
     // The values of the last segment have just been computed.
     if (last < forward.size()) {
       for (Node& node : own) {
@@ -149,9 +149,9 @@ void recompute(std::span<const Node> forward, const std::vector<std::size_t>& en
     done = ends[first];
     last = first;
   }
-  std::move(writer.backward.begin() + static_cast<std::ptrdiff_t>(done), writer.backward.end(),
+  std::move(writer.added.nodes.begin() + static_cast<std::ptrdiff_t>(done), writer.added.nodes.end(),
             std::back_inserter(all));
-  writer.backward = std::move(all);
+  writer.added.nodes = std::move(all);
 }
 
 }  // namespace anybit::train

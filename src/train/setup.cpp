@@ -9,6 +9,7 @@
 #include "base/try.hpp"
 #include "ops/infer.hpp"
 #include "passes/raise_opset.hpp"
+#include "train/agreement.hpp"
 #include "train/free_batch.hpp"
 #include "train/random.hpp"
 
@@ -20,6 +21,8 @@ using ops::Array;
 
 constexpr std::int64_t kBatch = 64;
 constexpr std::int64_t kMeasured = 512;
+// With as many samples, a tenth is held out: the loss before and after is measured on what was not learned.
+constexpr std::int64_t kEnough = 100;
 constexpr std::int64_t kOpset = 18;  // gradient rules know its operators
 
 Result<std::shared_ptr<const runtime::Executor>> executor_of(Model model, runtime::ExecutorOptions options,
@@ -51,6 +54,7 @@ Result<void> check_options(const TrainingOptions& options) {
   TRY(within("clip", options.clip, 0, 1e9));
   TRY(within("average", options.average, 0, 0.999999));
   TRY(within("batch", static_cast<double>(options.batch), 0, 1 << 20));
+  TRY(within("accumulate", static_cast<double>(options.accumulate), 1, 1 << 20));
   TRY(within("steps", static_cast<double>(options.steps), 0, 1e9));
   TRY(within("minutes", options.minutes, 0, 1e6));
   if (options.loss == "ce" && options.labels.empty())
@@ -94,10 +98,12 @@ Result<void> raise_for_training(Model& model, const Limits& limits) {
   return {};
 }
 
-// Steps by the size of the model: the product is about ten minutes of one core at most.
-std::int64_t steps_by_size(const Model& model, const Sample& sample, std::int64_t batch,
+// Steps by the size of the model: the product is about ten minutes of one core at most. Images that are
+// changed are not learned by heart, so more of them pay.
+std::int64_t steps_by_size(const Model& model, const Sample& sample, std::int64_t batch, bool changed,
                            const Limits& limits) {
-  constexpr std::int64_t kMost = 2000, kFewest = 600;
+  constexpr double kFewest = 600;
+  const double most = changed ? 4000 : 2000;
   constexpr double kWork = 4e12;  // multiply-accumulates of forward passes
   ops::InferOptions options{.input_shapes = {}, .dims = {}, .limits = limits};
   for (const auto& [name, value] : sample)
@@ -109,21 +115,22 @@ std::int64_t steps_by_size(const Model& model, const Sample& sample, std::int64_
       if (node.macs.known()) macs += static_cast<double>(*node.macs.size);
     }
   }
-  if (macs <= 0) return kMost / 2;
+  if (macs <= 0) return static_cast<std::int64_t>(most / 2);
   const double steps = kWork / (macs * static_cast<double>(batch));
-  return static_cast<std::int64_t>(std::clamp<double>(steps, kFewest, kMost));
+  return static_cast<std::int64_t>(std::clamp(steps, kFewest, most));
 }
 
 std::string key_of(const Job& job, const Setup& setup) {
   Sha256 hash;
   const auto add = [&](const auto& value) { hash.update(fmt::format("{}\n", value)); };
   const TrainingOptions& options = job.options;
-  for (const std::string& text : {options.loss, options.optimizer, options.schedule, options.augment})
+  for (const std::string& text : {options.loss, options.optimizer, options.schedule, name_of(setup.change)})
     add(text);
   for (const double number : {options.minutes, options.rate, options.step_rate, options.weight_decay,
                               options.temperature, options.clip, options.average})
     add(number);
-  for (const std::int64_t number : {options.steps, setup.batch, job.samples->size()}) add(number);
+  for (const std::int64_t number : {options.steps, options.accumulate, setup.batch, job.samples->size()})
+    add(number);
   add(options.seed);
   for (const std::int64_t label : options.labels) add(label);
   std::set<std::string> names;
@@ -158,9 +165,9 @@ class Preparation {
       return error_at(
           Code::unsupported, {}, "nothing of this model can be trained",
           setup_.remarks.empty() ? "a recipe that quantizes layers with weights" : setup_.remarks[0]);
-    setup_.steps = job_.options.steps > 0 ? job_.options.steps
-                                          : steps_by_size(*job_.teacher, TRY(job_.samples->get(0)),
-                                                          setup_.batch, job_.executor.limits);
+    setup_.steps = TRY(planned_steps());
+    TRY(find_changes());
+    setup_.steps = TRY(planned_steps());
     setup_.graph = TRY(make_step_graph(job_.student, setup_.parameters, setup_.losses, job_.options));
     setup_.step = TRY(executor_of(setup_.graph.model, setup_.graph.options, job_.executor));
     StepGraph loss = TRY(make_loss_graph(job_.student, setup_.parameters, setup_.losses, job_.options));
@@ -171,9 +178,19 @@ class Preparation {
   }
 
  private:
+  Result<std::int64_t> planned_steps() const {
+    if (job_.options.steps > 0) return job_.options.steps;
+    return steps_by_size(*job_.teacher, TRY(job_.samples->get(0)), setup_.batch, setup_.change.any(),
+                         job_.executor.limits);
+  }
+
   Result<void> find_batch() {
     const std::int64_t count = job_.samples->size();
-    setup_.batch = std::min(job_.options.batch > 0 ? job_.options.batch : kBatch, count);
+    setup_.apart = count >= kEnough;
+    const std::int64_t measured = std::min(setup_.apart ? count / 10 : count, kMeasured);
+    for (std::int64_t i = 0; i < measured; ++i) setup_.measured.push_back(i * count / measured);
+    setup_.batch = std::min(job_.options.batch > 0 ? job_.options.batch : kBatch,
+                            setup_.apart ? count - measured : count);
     setup_.teacher = TRY(executor_of(teacher_, {}, job_.executor));
     for (const auto& port : setup_.teacher->outputs()) setup_.outputs.push_back(port.name);
     if (setup_.batch > 1 && !TRY(takes_batches(*setup_.teacher, *job_.samples))) {
@@ -187,8 +204,6 @@ class Preparation {
         setup_.remarks.emplace_back("training: the model takes one sample at a time, so each step has one");
       }
     }
-    const std::int64_t measured = std::min(count, kMeasured);
-    for (std::int64_t i = 0; i < measured; ++i) setup_.measured.push_back(i * count / measured);
     return {};
   }
 
@@ -207,6 +222,42 @@ class Preparation {
       setup_.with_loss.push_back(
           static_cast<std::size_t>(std::ranges::find(setup_.outputs, one.output) - setup_.outputs.begin()));
     return {};
+  }
+
+  // Changes of images that the float model knows: it finds the classes that it found before. They pay where
+  // each image is seen many times.
+  Result<void> find_changes() {
+    constexpr std::int64_t kOften = 4;
+    const TrainingOptions& options = job_.options;
+    setup_.change = TRY(augmentation_named(options.augment, options.seed));
+    if (options.augment != "auto" || setup_.steps * setup_.batch < kOften * job_.samples->size()) return {};
+    const bool classes = std::ranges::all_of(setup_.losses, [](const OutputLoss& one) {
+      return one.kind == OutputLoss::Kind::kl && one.rank == 2;
+    });
+    for (const std::int64_t i : setup_.measured) {
+      if (!classes || setup_.batch < 2 || !is_image(TRY(job_.samples->get(i)))) return {};
+    }
+    Augmentation fitting{.mix = options.labels.empty(), .seed = options.seed};
+    fitting.shift = TRY(are_known({.shift = true, .seed = options.seed}));
+    fitting.flip = TRY(are_known({.flip = true, .seed = options.seed}));
+    setup_.change = fitting;
+    return {};
+  }
+
+  // Whether the float model chooses the same class for most changed images.
+  Result<bool> are_known(const Augmentation& change) {
+    constexpr double kMost = 0.9;  // half of the images are mirrored
+    const auto memory = ops::Memory::make();
+    Agreement agreement;
+    for (const std::int64_t i : setup_.measured) {
+      const auto expected = TRY(setup_.teacher->run(TRY(job_.samples->get(i))));
+      const auto found = TRY(setup_.teacher->run(TRY(stacked(*job_.samples, {i}, change, *memory))));
+      for (std::size_t k = 0; k < setup_.losses.size(); ++k) {
+        const std::size_t output = setup_.with_loss[k];
+        agreement.add(setup_.losses[k], expected[output].array, found[output].array);
+      }
+    }
+    return agreement.share() >= kMost;
   }
 
   Result<void> check_labels() const {

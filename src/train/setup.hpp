@@ -18,11 +18,17 @@ struct Setup {
   std::vector<OutputLoss> losses;      // of these
   std::vector<Parameter> parameters;   // those that gradients reach
   std::vector<std::int64_t> measured;  // samples on which loss and agreement are measured
+  bool apart = false;                  // whether these are not trained on
+  Augmentation change;                 // of images
   std::vector<std::string> remarks;
   std::shared_ptr<const runtime::Executor> teacher, step, measure;
   StepGraph graph;
   std::string loss_output;
   std::string key;  // of checkpoints
+
+  std::span<const std::int64_t> held_out() const {
+    return apart ? std::span<const std::int64_t>(measured) : std::span<const std::int64_t>();
+  }
 };
 
 Result<Setup> set_up(Job& job);

@@ -40,86 +40,141 @@ const graph::Tensor* initializer(const Model& model, std::string_view name) {
   return found == model.graph->initializers.end() ? nullptr : &*found;
 }
 
-// A state of the optimizer for each parameter: zeros.
-std::vector<std::string> add_states(Emit& emit, const Model& model, const std::vector<Parameter>& parameters,
-                                    std::string_view suffix) {
-  std::vector<std::string> names;
-  for (const Parameter& one : parameters) {
-    const graph::Tensor* value = initializer(model, one.name);
-    std::vector<float> zeros(static_cast<std::size_t>(value->count()));
-    const std::vector<std::int64_t> dims = value->dims;
-    names.push_back(emit.floats(one.name + std::string(suffix), dims, std::move(zeros)));
-  }
-  return names;
-}
-
 class StepWriter {
  public:
   StepWriter(StepGraph& step, const std::vector<Parameter>& parameters, const TrainingOptions& options)
-      : step_(step), emit_(step.model), parameters_(parameters), options_(options) {}
+      : step_(step),
+        names_(step.model),
+        graph_(*step.model.graph, names_),
+        parameters_(parameters),
+        options_(options) {
+    for (const Parameter& one : parameters) dims_.push_back(initializer(step.model, one.name)->dims);
+  }
 
   // `gradients`: of the parameters.
   void write(std::vector<std::string> gradients) {
-    if (options_.clip > 0) gradients = clipped(gradients);
-    step_.rate = emit_.input("rate", ElementType::float32, {});
-    const bool adam = options_.optimizer != "sgd";
-    std::vector<std::string> inputs{step_.rate};
-    if (adam) inputs.push_back(step_.step = emit_.input("step", ElementType::int64, {}));
-    const auto append = [&](const std::vector<std::string>& names) {
-      inputs.insert(inputs.end(), names.begin(), names.end());
-    };
+    step_.rate = graph_.input("rate", ElementType::float32, {});
+    if (is_adam()) step_.step = graph_.input("step", ElementType::int64, {});
     std::vector<std::string> variables = names_of(parameters_);
-    append(variables);
-    append(gradients);
     for (const std::string_view suffix :
-         adam ? std::vector<std::string_view>{"_m", "_v"} : std::vector<std::string_view>{"_velocity"}) {
-      const auto states = add_states(emit_, step_.model, parameters_, suffix);
-      append(states);
-      variables.insert(variables.end(), states.begin(), states.end());
+         is_adam() ? std::vector<std::string_view>{"_m", "_v"} : std::vector<std::string_view>{"_velocity"})
+      append(variables, states(suffix));
+    std::vector<std::string> results;
+    if (options_.accumulate > 1) {
+      results = accumulated(variables, gradients);
+    } else {
+      results = updated(graph_, variables, std::move(gradients));
     }
-    std::vector<float> rates, least, decays;
-    for (const Parameter& one : parameters_) {
-      rates.push_back(static_cast<float>(one.rate));
-      least.push_back(one.least);
-      decays.push_back(one.decays ? 1.0F : 0.0F);
-    }
-    std::vector<graph::Attribute> attributes{
-        attribute("rate_scales", rates), attribute("lower", least), attribute("decay_scales", decays),
-        attribute("weight_decay", static_cast<float>(options_.weight_decay))};
-    const auto results =
-        emit_.ops(adam ? "AdamW" : "SgdMomentum", inputs, variables.size(), attributes, ops::kTraining);
     for (std::size_t i = 0; i < variables.size(); ++i) {
-      const graph::Tensor* value = initializer(step_.model, variables[i]);
-      emit_.output(results[i], ElementType::float32, value->dims);
+      graph_.output(results[i], ElementType::float32, dims_[i % dims_.size()]);
       step_.options.updates.push_back({variables[i], results[i]});
     }
     step_.variables = step_.options.variables = std::move(variables);
   }
 
  private:
-  std::vector<std::string> clipped(const std::vector<std::string>& gradients) {
-    std::vector<std::string> inputs{emit_.number(options_.clip)};
-    inputs.insert(inputs.end(), gradients.begin(), gradients.end());
-    return emit_.ops("ClipByGlobalNorm", inputs, gradients.size(), {}, ops::kTraining);
+  bool is_adam() const { return options_.optimizer != "sgd"; }
+  static void append(std::vector<std::string>& to, const std::vector<std::string>& from) {
+    to.insert(to.end(), from.begin(), from.end());
+  }
+
+  // A variable for each parameter: zeros.
+  std::vector<std::string> states(std::string_view suffix) {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      std::int64_t count = 1;
+      for (const std::int64_t dim : dims_[i]) count *= dim;
+      names.push_back(graph_.floats(parameters_[i].name + std::string(suffix), dims_[i],
+                                    std::vector<float>(static_cast<std::size_t>(count))));
+    }
+    return names;
+  }
+
+  // The optimizer's step: parameters and its states afterwards.
+  std::vector<std::string> updated(graph::Adder& to, const std::vector<std::string>& variables,
+                                   std::vector<std::string> gradients) {
+    const std::size_t count = parameters_.size();
+    if (options_.clip > 0) {
+      std::vector<std::string> clipped{to.number(options_.clip)};
+      append(clipped, gradients);
+      gradients = to.ops("ClipByGlobalNorm", std::move(clipped), count, {}, ops::kTraining);
+    }
+    std::vector<std::string> inputs{step_.rate};
+    if (is_adam()) inputs.push_back(step_.step);
+    inputs.insert(inputs.end(), variables.begin(), variables.begin() + static_cast<std::ptrdiff_t>(count));
+    append(inputs, gradients);
+    inputs.insert(inputs.end(), variables.begin() + static_cast<std::ptrdiff_t>(count), variables.end());
+    std::vector<float> rates, least, decays;
+    for (const Parameter& one : parameters_) {
+      rates.push_back(static_cast<float>(one.rate));
+      least.push_back(one.least);
+      decays.push_back(one.decays ? 1.0F : 0.0F);
+    }
+    return to.ops(
+        is_adam() ? "AdamW" : "SgdMomentum", std::move(inputs), variables.size(),
+        {attribute("rate_scales", rates), attribute("lower", least), attribute("decay_scales", decays),
+         attribute("weight_decay", static_cast<float>(options_.weight_decay))},
+        ops::kTraining);
+  }
+
+  // Gradients of several batches are added up in further variables; the last batch's run makes the step. The
+  // variables afterwards, in order.
+  std::vector<std::string> accumulated(std::vector<std::string>& variables,
+                                       const std::vector<std::string>& gradients) {
+    step_.last = graph_.input("last", ElementType::boolean, {});
+    const std::vector<std::string> sums = states("_sum");
+    std::vector<std::string> more;
+    for (std::size_t i = 0; i < sums.size(); ++i) more.push_back(graph_.op("Add", {sums[i], gradients[i]}));
+    graph::Graph then, otherwise;
+    {
+      graph::Adder add(then, names_);
+      const std::string share = add.number(1 / static_cast<double>(options_.accumulate));
+      std::vector<std::string> means, after;
+      for (const std::string& one : more) means.push_back(add.op("Mul", {one, share}));
+      after = updated(add, variables, std::move(means));
+      for (const auto& dims : dims_) after.push_back(add.op("ConstantOfShape", {add.integers(dims)}));
+      give(add, after);
+    }
+    {
+      graph::Adder add(otherwise, names_);
+      std::vector<std::string> after;
+      for (const auto* list : {&variables, &more}) {
+        for (const std::string& one : *list) after.push_back(add.op("Identity", {one}));
+      }
+      give(add, after);
+    }
+    append(variables, sums);
+    return graph_.ops("If", {step_.last}, variables.size(),
+                      {attribute("then_branch", graph::GraphBox(std::move(then))),
+                       attribute("else_branch", graph::GraphBox(std::move(otherwise)))});
+  }
+
+  void give(graph::Adder& add, const std::vector<std::string>& values) const {
+    for (std::size_t i = 0; i < values.size(); ++i)
+      add.output(values[i], ElementType::float32, dims_[i % dims_.size()]);
   }
 
   StepGraph& step_;
-  Emit emit_;
+  graph::Names names_;
+  graph::Adder graph_;
   const std::vector<Parameter>& parameters_;
   const TrainingOptions& options_;
+  std::vector<std::vector<std::int64_t>> dims_;  // of the parameters
 };
 
 }  // namespace
 
 Result<StepGraph> make_loss_graph(Model forward, const std::vector<Parameter>& parameters,
                                   const std::vector<OutputLoss>& losses, const TrainingOptions& options) {
-  StepGraph step{std::move(forward), {}, {}, {}, {}, {}, {}};
+  StepGraph step;
+  step.model = std::move(forward);
   TRY(import_training(step.model));
   {
-    Emit emit(step.model);
-    step.targets = add_loss(emit, losses, options.temperature, !options.labels.empty());
+    graph::Names names(step.model);
+    graph::Adder add(*step.model.graph, names);
+    step.targets = add_loss(add, losses, options.temperature, !options.labels.empty());
     step.loss = step.targets.loss;
-    emit.output(step.loss, ElementType::float32, {});
+    add.output(step.loss, ElementType::float32, {});
   }
   step.variables = step.options.variables = names_of(parameters);
   return step;

@@ -24,6 +24,7 @@ struct StepGraph {
   runtime::ExecutorOptions options;    // with variables and updates
   std::vector<std::string> variables;  // the parameters first, in order
   std::string rate, step;              // inputs: float32 and int64 scalars
+  std::string last;                    // input: whether the sum of gradients is complete; empty: it always is
   std::string loss;                    // output: a scalar
   LossNodes targets;
 };

@@ -7,8 +7,9 @@ namespace anybit::train {
 using ops::Array;
 
 Result<std::vector<Array>> Targets::of(const std::vector<std::int64_t>& which, const Sample& inputs,
-                                       const std::vector<std::int64_t>& rows) {
-  const bool known = keep_ && std::ranges::all_of(which, [&](std::int64_t i) { return kept_.contains(i); });
+                                       const std::vector<std::int64_t>& rows, bool changed) {
+  const bool keep = keep_ && !changed;
+  const bool known = keep && std::ranges::all_of(which, [&](std::int64_t i) { return kept_.contains(i); });
   std::vector<Array> all;
   if (known) {
     for (std::size_t k = 0; k < outputs_.size(); ++k) {
@@ -20,7 +21,7 @@ Result<std::vector<Array>> Targets::of(const std::vector<std::int64_t>& which, c
   }
   const std::vector<ops::Datum> outputs = TRY(teacher_->run(inputs));
   for (const std::size_t one : outputs_) all.push_back(outputs[one].array);
-  if (!keep_) return all;
+  if (!keep) return all;
   std::vector<std::vector<Array>> parts;
   std::int64_t bytes = 0;
   for (const Array& one : all) {

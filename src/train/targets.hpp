@@ -12,23 +12,22 @@ namespace anybit::train {
 
 class Targets {
  public:
-  // `outputs`: indices of the outputs that are kept. `keep`: whether inputs are the same in each epoch.
-  Targets(std::shared_ptr<const runtime::Executor> teacher, std::vector<std::size_t> outputs, bool keep,
+  // `outputs`: indices of the outputs that are kept.
+  Targets(std::shared_ptr<const runtime::Executor> teacher, std::vector<std::size_t> outputs,
           std::int64_t most = std::int64_t{512} << 20)
       : teacher_(std::move(teacher)),
         outputs_(std::move(outputs)),
-        keep_(keep),
         most_(most),
         memory_(ops::Memory::make()) {}
 
-  // By output. `rows`: of each sample.
+  // By output. `rows`: of each sample. `changed`: the inputs are not the samples as they are.
   Result<std::vector<ops::Array>> of(const std::vector<std::int64_t>& which, const Sample& inputs,
-                                     const std::vector<std::int64_t>& rows);
+                                     const std::vector<std::int64_t>& rows, bool changed);
 
  private:
   std::shared_ptr<const runtime::Executor> teacher_;
   std::vector<std::size_t> outputs_;
-  bool keep_;
+  bool keep_ = true;
   std::int64_t most_, used_ = 0;
   std::shared_ptr<ops::Memory> memory_;
   std::map<std::int64_t, std::vector<ops::Array>> kept_;  // by sample, then by output

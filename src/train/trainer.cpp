@@ -3,11 +3,12 @@
 #include <chrono>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 #include "base/error.hpp"
 #include "base/math.hpp"
 #include "base/try.hpp"
-#include "evaluate/row_scores.hpp"
+#include "train/agreement.hpp"
 #include "train/checkpoint.hpp"
 #include "train/setup.hpp"
 
@@ -21,33 +22,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Rows in which two arrays of scores choose the same class.
-struct Agreement {
-  std::int64_t rows = 0, agreed = 0;
-  double share() const { return rows == 0 ? -1 : static_cast<double>(agreed) / static_cast<double>(rows); }
-
-  void add(const OutputLoss& of, const Array& a, const Array& b) {
-    if (of.axis < 0 || !(a.dims() == b.dims())) return;
-    const auto axis = static_cast<std::size_t>(of.axis);
-    const auto classes = static_cast<std::size_t>(a.dim(axis));
-    std::int64_t inner = 1;
-    for (std::size_t i = axis + 1; i < a.rank(); ++i) inner *= a.dim(i);
-    if (classes == 0 || inner == 0) return;
-    std::vector<float> one(classes), other(classes);
-    const std::int64_t block = static_cast<std::int64_t>(classes) * inner;
-    for (std::int64_t start = 0; start < a.count(); start += block) {
-      for (std::int64_t at = start; at < start + inner; ++at) {
-        for (std::size_t c = 0; c < classes; ++c) {
-          one[c] = a.data<float>()[at + static_cast<std::int64_t>(c) * inner];
-          other[c] = b.data<float>()[at + static_cast<std::int64_t>(c) * inner];
-        }
-        ++rows;
-        agreed += evaluate::best_of(one) == evaluate::best_of(other) ? 1 : 0;
-      }
-    }
-  }
-};
-
 struct Measured {
   double loss = 0, agreement = -1;
 };
@@ -59,15 +33,15 @@ class Trainer {
         options_(job.options),
         setup_(std::move(setup)),
         memory_(ops::Memory::make()),
-        order_(*job.samples, setup_.batch, options_.seed),
-        targets_(setup_.teacher, setup_.with_loss, options_.augment == "none") {
+        order_(*job.samples, setup_.batch, options_.seed, setup_.held_out()),
+        targets_(setup_.teacher, setup_.with_loss) {
     state_.steps = setup_.steps;
     state_.report.batch = setup_.batch;
     state_.report.samples = job.samples->size();
+    state_.report.augment = name_of(setup_.change);
   }
 
   Result<Trained> run() {
-    change_ = TRY(augmentation_named(options_.augment, options_.seed));
     first_ = setup_.step->all_variables();
     TRY(find_label_places());
     if (options_.resume && !options_.checkpoint.empty()) {
@@ -91,9 +65,10 @@ class Trainer {
   Result<void> resume(Checkpoint state) {
     state.report.batch = state_.report.batch;
     state.report.samples = state_.report.samples;
+    state.report.augment = state_.report.augment;
     TRY(write(state.values));
     state_ = std::move(state);
-    order_.skip(state_.step);
+    order_.skip(state_.step * options_.accumulate);
     resumed_ = true;
     return {};
   }
@@ -138,8 +113,8 @@ class Trainer {
   };
 
   Result<Batch> batch_of(const std::vector<std::int64_t>& which, const LossNodes& nodes, bool changed) {
-    Augmentation change = changed ? change_ : Augmentation();
-    change.step = static_cast<std::uint64_t>(state_.step);
+    Augmentation change = changed ? setup_.change : Augmentation();
+    change.step = drawn_;
     Batch batch;
     batch.inputs = TRY(stacked(*job_.samples, which, change, *memory_));
     std::vector<std::int64_t> rows;
@@ -148,10 +123,20 @@ class Trainer {
     } else {
       for (const std::int64_t i : which) rows.push_back(rows_of(TRY(job_.samples->get(i))));
     }
-    batch.targets = TRY(targets_.of(which, batch.inputs, rows));
+    const std::vector<float> shares =
+        change.mix ? mixture(change, std::accumulate(rows.begin(), rows.end(), std::int64_t{0}))
+                   : std::vector<float>();
+    if (change.mix) {
+      for (auto& [name, value] : batch.inputs) TRY(mix_rows(value.array, shares, *memory_));
+    }
+    batch.targets = TRY(targets_.of(which, batch.inputs, rows, change.any()));
     for (std::size_t i = 0; i < nodes.targets.size(); ++i)
       batch.inputs.emplace(nodes.targets[i], batch.targets[i]);
-    if (!nodes.labels.empty()) batch.inputs.emplace(nodes.labels, TRY(one_hot(which, rows)));
+    if (!nodes.labels.empty()) {
+      Array hot = TRY(one_hot(which, rows));
+      if (change.mix) TRY(mix_rows(hot, shares, *memory_));
+      batch.inputs.emplace(nodes.labels, std::move(hot));
+    }
     return batch;
   }
 
@@ -195,25 +180,35 @@ class Trainer {
   }
 
   Result<void> one_step() {
-    Batch batch = TRY(batch_of(order_.next(), setup_.graph.targets, true));
-    auto now = static_cast<float>(rate());
-    std::int64_t number = state_.step + 1;
-    const auto scalar = [](graph::ElementType type, auto& value) {
-      return Array::over(type, {}, reinterpret_cast<std::byte*>(&value));
-    };
-    batch.inputs.emplace(setup_.graph.rate, scalar(graph::ElementType::float32, now));
-    if (!setup_.graph.step.empty())
-      batch.inputs.emplace(setup_.graph.step, scalar(graph::ElementType::int64, number));
-    const auto outputs = TRY(setup_.step->run(batch.inputs));
-    const auto loss = static_cast<double>(outputs.back().array.data<float>()[0]);
+    double loss = 0;
     Agreement agreement;
-    add_agreement(outputs, batch, agreement);
+    for (std::int64_t part = 0; part < options_.accumulate; ++part) loss += TRY(run_batch(part, agreement));
+    loss /= static_cast<double>(options_.accumulate);
     ++state_.step;
     if (TRY(diverged(loss))) return {};
     TRY(average());
     note(loss, agreement.share());
     if (options_.minutes > 0) plan_by_time();
     return report(loss, agreement.share());
+  }
+
+  // Runs batch `part` of the next step; the last one changes the weights. Returns the loss.
+  Result<double> run_batch(std::int64_t part, Agreement& agreement) {
+    drawn_ = static_cast<std::uint64_t>(state_.step * options_.accumulate + part);
+    Batch batch = TRY(batch_of(order_.next(), setup_.graph.targets, true));
+    auto now = static_cast<float>(rate());
+    std::int64_t number = state_.step + 1;
+    bool last = part + 1 == options_.accumulate;
+    const auto scalar = [&](const std::string& name, graph::ElementType type, auto& value) {
+      if (!name.empty())
+        batch.inputs.emplace(name, Array::over(type, {}, reinterpret_cast<std::byte*>(&value)));
+    };
+    scalar(setup_.graph.rate, graph::ElementType::float32, now);
+    scalar(setup_.graph.step, graph::ElementType::int64, number);
+    scalar(setup_.graph.last, graph::ElementType::boolean, last);
+    const auto outputs = TRY(setup_.step->run(batch.inputs));
+    add_agreement(outputs, batch, agreement);
+    return static_cast<double>(outputs.back().array.data<float>()[0]);
   }
 
   // A smoothed loss far above the first one, or no number: back to the last safe values, with half the rate.
@@ -360,13 +355,13 @@ class Trainer {
   std::shared_ptr<ops::Memory> memory_;
   BatchOrder order_;
   Targets targets_;
-  Augmentation change_;
   Checkpoint state_;
   Values first_;
   std::vector<std::int64_t> label_places_;
   std::vector<std::string> remarks_;
   Clock::time_point start_, saved_;
   double counted_ = 0;
+  std::uint64_t drawn_ = 0;  // batches before this one
   std::int64_t first_step_ = 0;
   bool resumed_ = false, given_up_ = false;
 };

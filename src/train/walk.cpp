@@ -32,7 +32,7 @@ class RuledNode final : public ops::Gradient {
     return i < node.outputs.size() && !node.outputs[i].empty() ? walk_.of(node.outputs[i]) : std::string();
   }
   bool wants(std::size_t i) const override {
-    return has(i) && writer_.ledger().depends(input(i)) && writer_.ledger().is_float(input(i));
+    return has(i) && writer_.ledger().depends(input(i)) && writer_.ledger().has_gradient(input(i));
   }
   void set(std::size_t i, std::string gradient) override {
     if (wants(i)) walk_.add(input(i), std::move(gradient));
@@ -121,7 +121,7 @@ Result<void> Walk::back(std::span<const Node> nodes) {
       auto done = back(node);
       if (!done.ok()) return Error(done.error()).within(graph::place_of(node, i));
     }
-    ends_[i] = writer_.backward.size();
+    ends_[i] = writer_.added.nodes.size();
   }
   return {};
 }

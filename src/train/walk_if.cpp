@@ -87,7 +87,7 @@ Result<Graph> Walk::branch_of_if(const Node& node, const Graph& branch,
     copy.outputs.push_back(port(own, ledger_.facts(value)));
   }
   if (writer.failed) return *writer.failed;
-  std::ranges::move(writer.constants, std::back_inserter(copy.initializers));
+  std::ranges::move(writer.added.initializers, std::back_inserter(copy.initializers));
   copy.nodes = std::move(writer).assembled();
   copy.value_info.clear();
   return copy;

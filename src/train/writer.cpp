@@ -31,7 +31,8 @@ graph::Tensor tensor_of(ElementType type, std::vector<std::int64_t> dims, double
 
 }  // namespace
 
-Writer::Writer(Ledger& ledger, std::span<const Node> forward) : ledger_(ledger), forward_(forward) {
+Writer::Writer(Ledger& ledger, std::span<const Node> forward)
+    : ledger_(ledger), adder_(added, ledger.names), forward_(forward) {
   for (std::size_t i = 0; i < forward.size(); ++i) {
     for (const std::string& name : forward[i].outputs) {
       if (!name.empty()) makers_.emplace(name, i);
@@ -50,27 +51,21 @@ void Writer::infer(const Node& node) {
   }
 }
 
-std::vector<std::string> Writer::add(Added added, std::string_view stem) {
-  Node node =
-      graph::make_node(added.op_type, std::move(added.inputs), {}, std::move(added.attributes), added.domain);
-  while (!node.inputs.empty() && node.inputs.back().empty()) node.inputs.pop_back();
-  for (std::size_t i = 0; i < added.outputs; ++i)
-    node.outputs.push_back(ledger_.names.numbered(fmt::format("{}/gradient", stem)));
-  node.name = graph::Text(ledger_.names.numbered(fmt::format("{}/{}", stem, added.op_type)));
-  infer(node);
-  made_.insert(node.outputs.begin(), node.outputs.end());
-  return backward.emplace_back(std::move(node)).outputs;
+std::vector<std::string> Writer::add(Added node, std::string_view stem) {
+  auto outputs = adder_.add(
+      graph::make_node(node.op_type, std::move(node.inputs), {}, std::move(node.attributes), node.domain),
+      node.outputs, fmt::format("{}/gradient", stem));
+  infer(added.nodes.back());
+  made_.insert(outputs.begin(), outputs.end());
+  return outputs;
 }
 
 std::vector<std::string> Writer::add_known(Node node, const std::vector<Value>& outputs,
                                            std::string_view stem) {
-  for (const Value& one : outputs) {
-    node.outputs.push_back(ledger_.names.numbered(fmt::format("{}/gradient", stem)));
-    ledger_.note(node.outputs.back(), one);
-  }
-  node.name = graph::Text(ledger_.names.numbered(fmt::format("{}/{}", stem, node.op_type.str())));
-  made_.insert(node.outputs.begin(), node.outputs.end());
-  return backward.emplace_back(std::move(node)).outputs;
+  auto names = adder_.add(std::move(node), outputs.size(), fmt::format("{}/gradient", stem));
+  for (std::size_t i = 0; i < names.size(); ++i) ledger_.note(names[i], ops::Value(outputs[i]));
+  made_.insert(names.begin(), names.end());
+  return names;
 }
 
 std::string Writer::constant(graph::Tensor tensor) {
@@ -78,12 +73,10 @@ std::string Writer::constant(graph::Tensor tensor) {
   contents.append(reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size());
   const auto [found, fresh] = known_.try_emplace(std::move(contents));
   if (!fresh) return found->second;
-  found->second = ledger_.names.numbered("gradient/constant");
-  tensor.name = graph::Text(found->second);
   Value value = ops::value_of(tensor);
   value.constant = nullptr;  // the list of constants still grows
+  found->second = adder_.constant("gradient/constant", std::move(tensor));
   ledger_.note(found->second, std::move(value));
-  constants.push_back(std::move(tensor));
   return found->second;
 }
 
@@ -102,7 +95,7 @@ std::string Writer::shape(const std::string& value) {
   node.name = graph::Text(ledger_.names.numbered(fmt::format("{}/Shape", value)));
   infer(node);
   const auto maker = makers_.find(value);
-  auto& list = maker != makers_.end() ? after_[maker->second] : made_.contains(value) ? backward : front_;
+  auto& list = maker != makers_.end() ? after_[maker->second] : made_.contains(value) ? added.nodes : front_;
   list.push_back(std::move(node));
   return shapes_[value] = name;
 }
@@ -126,7 +119,7 @@ std::vector<Node> Writer::assembled() && {
     if (const auto found = after_.find(i); found != after_.end())
       std::ranges::move(found->second, std::back_inserter(all));
   }
-  std::ranges::move(backward, std::back_inserter(all));
+  std::ranges::move(added.nodes, std::back_inserter(all));
   return all;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/adder.hpp"
 #include "train/ledger.hpp"
 
 namespace anybit::train {
@@ -44,8 +45,7 @@ class Writer {
   // All nodes in their order.
   std::vector<graph::Node> assembled() &&;
 
-  std::vector<graph::Node> backward;
-  std::vector<graph::Tensor> constants;
+  graph::Graph added;           // nodes of the backward graph, and constants
   std::optional<Error> failed;  // the first node that could not be added
 
  private:
@@ -53,6 +53,7 @@ class Writer {
   void infer(const graph::Node& node);
 
   Ledger& ledger_;
+  graph::Adder adder_;
   std::span<const graph::Node> forward_;
   std::map<std::string, std::size_t, std::less<>> makers_;  // of a value: the index of its node
   std::unordered_set<std::string> made_;                    // by nodes of the backward graph

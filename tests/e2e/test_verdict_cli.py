@@ -122,3 +122,20 @@ def test_a_state_without_a_declared_shape_does_not_decide_either(tool, tmp_path,
     verdict = json.loads(run(tool, tmp_path, "compare", "a.onnx", "b.onnx", "--data", "s.npz", "--json"))["verdict"]
     assert verdict["level"] == ("ok" if state else "broken"), verdict
     assert {part["kind"] for part in verdict["parts"] if part["output"] == output} == {"state" if state else "values"}
+
+
+# Everything is ok: the sentence is about the output that is closest to the limit, not about the first.
+def test_the_least_of_several_good_outputs_is_named(tool, tmp_path):
+    def write(name, first, second):
+        nodes = [helper.make_node("Mul", ["x", f"c{i}"], [f"y{i}"]) for i in (0, 1)]
+        factors = [numpy_helper.from_array(np.float32(factor), f"c{i}") for i, factor in enumerate((first, second))]
+        values = [helper.make_tensor_value_info(one, TensorProto.FLOAT, [8, 16]) for one in ("x", "y0", "y1")]
+        onnx.save(helper.make_model(helper.make_graph(nodes, "g", values[:1], values[1:], factors), ir_version=8,
+                                    opset_imports=[helper.make_opsetid("", 17)]), tmp_path / name)
+    write("a.onnx", 1, 1)
+    write("b.onnx", 1.001, 1.05)
+    (tmp_path / "samples").mkdir()
+    np.save(tmp_path / "samples/x.npy", np.random.default_rng(1).normal(size=(8, 16)).astype(np.float32))
+    verdict = json.loads(run(tool, tmp_path, "compare", "a.onnx", "b.onnx", "--data", "samples", "--json"))["verdict"]
+    assert verdict["level"] == "ok" and verdict["parts"][0]["output"] == "y1", verdict
+    assert "the least y1: 26" in verdict["reason"], verdict

@@ -12,7 +12,8 @@ ROUNDS = 2
 FLAT = {"And", "Ceil", "Equal", "Floor", "Greater", "GreaterOrEqual", "Hardmax", "Less", "LessOrEqual", "Not", "Or", "Round", "Shape",
         "Sign", "Size", "Xor"}
 # Rules that pass rounding as if it were none (straight-through): not the derivatives of what the operators compute.
-STRAIGHT_THROUGH = {":QuantizeLinear", ":DequantizeLinear", "ai.anybit:QuantizeDequantize", "ai.anybit.training:FakeQuantize"}
+STRAIGHT_THROUGH = {":QuantizeLinear", ":DequantizeLinear", "com.microsoft:QuantizeLinear", "com.microsoft:DequantizeLinear",
+                    "ai.anybit:QuantizeDequantize", "ai.anybit.training:FakeQuantize"}
 
 
 def shape(rng, least=1, most=4, largest=4):

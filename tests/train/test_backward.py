@@ -310,3 +310,31 @@ def test_activations_are_freed_when_the_backward_pass_no_longer_needs_them():
     activation = 4 * width
     # Each layer keeps the input of Softplus and that of Mul; beyond them live a few gradients and freed blocks.
     assert with_all <= (2 * layers + 20) * activation, f"{with_all / activation:.1f} activations"
+
+
+@pytest.mark.parametrize("moved", ["", "Transpose", "Flatten"])
+@pytest.mark.parametrize("axis", [None, 1])
+def test_a_gradient_passes_quantizers_straight_through_inside_of_their_range(rng, axis, moved):
+    """What trains is the model as it was quantized: rounding counts as none, and clipped values have no gradient."""
+    x, w = rng.normal(0, 2, (4, 3)).astype(np.float32), rng.normal(size=(4, 3)).astype(np.float32)
+    scale = np.float32(0.01) if axis is None else np.float32([0.005, 0.01, 0.02])
+    zero = np.int8(3) if axis is None else np.int8([-4, 0, 9])
+    nodes = [node("QuantizeLinear", "x s z", "q", **({} if axis is None else {"axis": axis}))]
+    if moved:  # there and back
+        nodes += [node(moved, "q", "m0"), node(moved, "m0", "m")]
+    nodes += [node("DequantizeLinear", "m s z" if moved else "q s z", "d", **({} if axis is None else {"axis": axis})), node("Mul", "d w", "y")]
+    model = model_of(nodes, {"x": x, "w": w}, {"s": scale, "z": zero}, dict.fromkeys(("x", "w"), TensorProto.FLOAT))
+    found = run(with_gradients(model, LOSS, ["x"]), {"x": x, "w": w})[-1]
+    codes = np.round(x / scale) + zero
+    inside = (codes >= -128) & (codes <= 127)
+    assert 0 < inside.sum() < inside.size
+    np.testing.assert_array_equal(found, np.where(inside, w, 0))
+
+
+def test_there_is_no_gradient_through_quantizers_of_blocks(rng):
+    x = rng.normal(size=(4, 4)).astype(np.float32)
+    nodes = [node("QuantizeLinear", "x s z", "q", axis=1, block_size=2), node("DequantizeLinear", "q s z", "y", axis=1, block_size=2)]
+    constants = {"s": np.ones((4, 2), np.float32), "z": np.zeros((4, 2), np.int8)}
+    model = model_of(nodes, {"x": x}, constants, {"x": TensorProto.FLOAT})
+    with pytest.raises(ExecutorError, match="QuantizeLinear.*no gradient through blocks"):
+        with_gradients(model, LOSS, ["x"])

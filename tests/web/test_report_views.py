@@ -126,6 +126,19 @@ def test_a_sweep_has_a_plot_of_size_and_accuracy_and_marks_the_best(browse, run,
     assert not any("-" in tick for tick in ticks)
 
 
+def test_training_has_its_curves(browse, run, tmp_path):
+    """The loss and the agreement by step, and both on samples that do not change; no tab where nothing was trained."""
+    curve = [{"step": k, "loss": 1 / k, "agreement": 1 - 0.5 / k} for k in range(1, 41)]
+    training = {"trained": True, "loss": "logits: kl", "augment": "shift,flip", "steps": 40, "batch": 64, "seconds": 3.2, "restarts": 0,
+                "loss_before": 0.5, "loss_after": 0.0123, "agreement_before": 0.71, "agreement_after": 0.985, "curve": curve}
+    page = with_data(run["int8"], tmp_path / "training.html", training=training)
+    _, cells, plots = browse(page, {"do": "tab", "name": "training"}, {"do": "rows", "selector": ".training td"},
+                             {"do": "rows", "selector": ".training .uplot canvas"})
+    assert cells == ["0.5", "0.0123", "71.00 %", "98.50 %"]
+    assert len(plots) == 2
+    assert browse(run["int8"], {"do": "rows", "selector": "#tab-training"}) == [[]]
+
+
 def test_page_notebook_and_terminal_colour_errors_by_one_scale():
     style = (ROOT / "web/src/style.css").read_text()
     page = re.findall(r"--error-\d: (#\w{6});", style[:style.index("[data-theme")])

@@ -23,6 +23,7 @@ import { Tensors } from "./tensors";
 import { useTheme } from "./theme";
 import { Tiles } from "./tiles";
 import { Top } from "./top";
+import { Training } from "./training";
 import { treeOf } from "./tree";
 
 export function App({ report }: { report: Report }) {
@@ -211,6 +212,7 @@ export function App({ report }: { report: Report }) {
           {tab === "left" && (
             <Left report={report} selected={node} query={query} onSelect={(index) => select({ node: index })} />
           )}
+          {tab === "training" && <Training report={report} theme={theme} />}
           {tab === "outputs" && <Outputs report={report} output={output} />}
           {tab === "recipe" && (
             <RecipeView

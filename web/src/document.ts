@@ -122,6 +122,21 @@ export interface SweepRow {
   failed?: string;
 }
 
+export interface Training {
+  trained: boolean;
+  loss: string;
+  augment: string;
+  steps: number;
+  batch: number;
+  seconds: number;
+  restarts: number;
+  loss_before: number;
+  loss_after: number;
+  agreement_before: number | null;
+  agreement_after: number | null;
+  curve: { step: number; loss: number; agreement: number | null }[];
+}
+
 export type Level = "ok" | "degraded" | "broken" | "unknown";
 
 export interface PartVerdict {
@@ -166,4 +181,5 @@ export interface Document {
   comparison?: Comparison;
   sensitivity?: Sensitivity[];
   sweep?: SweepRow[];
+  training?: Training;
 }

@@ -2,7 +2,7 @@
 import type { Report } from "./data";
 
 const ALL = ["graph", "layers", "tensors", "left", "outputs", "recipe", "runs"] as const;
-export type Tab = "sweep" | (typeof ALL)[number];
+export type Tab = "sweep" | "training" | (typeof ALL)[number];
 const NAMES: Record<Tab, [string, string]> = {
   sweep: ["Recipes", "Recipes"],
   graph: ["Network", "Network"],
@@ -12,11 +12,18 @@ const NAMES: Record<Tab, [string, string]> = {
   outputs: ["Outputs", "Outputs"],
   recipe: ["Recipe", "Recipe"],
   runs: ["Compare", "Others"],
+  training: ["Training", "Training"],
 };
 
 // A sweep without a quantized model has nothing to tell of layers.
 export const tabsOf = ({ data }: Report): Tab[] =>
-  !data.sweep ? [...ALL] : data.after ? ["sweep", ...ALL] : ["sweep", "graph"];
+  data.sweep
+    ? data.after
+      ? ["sweep", ...ALL]
+      : ["sweep", "graph"]
+    : data.training
+      ? [...ALL, "training"]
+      : [...ALL];
 
 interface Props {
   tabs: Tab[];

@@ -107,6 +107,8 @@ Result<void> run(Frame& frame) {
   const Array& x = frame.in(0);
   const kernels::ConvSizes sizes = TRY(conv_sizes(frame, x.dims(), frame.in(1).dims()));
   TRY(check(frame, sizes));
+  const auto* prepared = frame.prepared<ConvPrepared>();
+  if (!prepared || !prepared->blocked || !prepared->blocked->takes_start()) TRY(frame.apply_start());
   const kernels::Activation activation = TRY(activation_of(frame));
   const Dims dims = output_dims(sizes.batch, sizes.out_channels, sizes.window, x.rank());
   const bool even = !frame.has(3) || frame.in(3).dims() == dims;
@@ -116,7 +118,6 @@ Result<void> run(Frame& frame) {
     return {};
   }
   if (x.type() == ElementType::float32 && even) {
-    const auto* prepared = frame.prepared<ConvPrepared>();
     if (prepared && prepared->blocked && TRY(prepared->blocked->run(frame, sizes, frame.in(1)))) return {};
     if (!prepared && !only_checks(frame)) {  // weights that change from run to run
       TRY(frame.make_plain(1));
@@ -134,14 +135,6 @@ Result<void> run(Frame& frame) {
   return done;
 }
 
-// The bias is added to each channel.
-std::string bias_gradient(Gradient& g) {
-  const auto& shape = g.out().shape;
-  std::vector<std::int64_t> axes = {0};
-  for (std::size_t i = 2; shape && i < shape->size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
-  return g.add("ReduceSum", {g.dy(), g.integers(axes)}, {graph::attribute("keepdims", std::int64_t{0})});
-}
-
 Result<void> gradient(Gradient& g) {
   if (!g.out().shape) return wrong("the rank of its output is not known before the model runs");
   const auto attributes =
@@ -150,7 +143,7 @@ Result<void> gradient(Gradient& g) {
     g.set(0, g.add("ConvGradientInput", {g.dy(), g.input(1), g.shape(g.input(0))}, attributes, kTraining));
   if (g.wants(1))
     g.set(1, g.add("ConvGradientWeight", {g.dy(), g.input(0), g.shape(g.input(1))}, attributes, kTraining));
-  if (g.wants(2)) g.set(2, bias_gradient(g));
+  if (g.wants(2)) g.set(2, g.add("ChannelSum", {g.dy()}, {}, kTraining));
   return {};
 }
 

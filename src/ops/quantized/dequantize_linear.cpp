@@ -4,6 +4,7 @@
 
 #include "kernels/elementwise/quantize.hpp"
 #include "ops/convert.hpp"
+#include "ops/gradient.hpp"
 #include "ops/quantized/quantization.hpp"
 #include "ops/rules.hpp"
 
@@ -107,7 +108,8 @@ constexpr Descriptor dequantize(std::string_view domain, Versions since) {
           .quantized = {{.input = 0, .scale = 1, .zero_point = 2}},
           .run = run,
           .required = 2,
-          .layouts = Layouts::each};
+          .layouts = Layouts::each,
+          .gradient = gradient_unchanged};
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "kernels/elementwise/quantize.hpp"
 #include "ops/convert.hpp"
+#include "ops/gradient.hpp"
 #include "ops/quantized/quantization.hpp"
 #include "ops/rules.hpp"
 
@@ -142,6 +143,29 @@ Result<void> run(Frame& frame) {
   return {};
 }
 
+// Straight-through (Bengio et al., 2013): the gradient of a code is that by the number it stands for, and
+// values outside of the range have none. The scale is not learned.
+Result<void> quantize_linear_rule(Gradient& gradient) {
+  const QuantizedRange range = range_of(gradient.out().type);
+  if (range.high == 0 || gradient.integer("block_size", 0) != 0)
+    return error_at(Code::unsupported, {},
+                    fmt::format("there is no gradient through {}", range.high == 0 ? "this type" : "blocks"),
+                    "integers of at most 16 bits with one scale per tensor or channel");
+  const auto in_float = [&](std::size_t i) {
+    return gradient.add("Cast", {gradient.input(i)},
+                        {graph::attribute("to", static_cast<std::int64_t>(float32))});
+  };
+  std::vector<std::string> inputs{gradient.dy(), gradient.input(0), gradient.input(1)};
+  if (gradient.has(2)) inputs.push_back(in_float(2));
+  Gradient::NodeAttributes attributes{graph::attribute("low", std::int64_t{range.low}),
+                                      graph::attribute("high", std::int64_t{range.high})};
+  const auto& scales = gradient.in(1).shape;
+  if (scales && scales->size() == 1 && !(*scales)[0].is(1))
+    attributes.push_back(graph::attribute("axis", gradient.integer("axis", 1)));
+  gradient.set(0, gradient.add("FakeQuantizeGradient", std::move(inputs), std::move(attributes), kTraining));
+  return {};
+}
+
 constexpr Descriptor quantize(std::string_view domain, Versions since) {
   return {.name = "QuantizeLinear",
           .domain = domain,
@@ -150,7 +174,8 @@ constexpr Descriptor quantize(std::string_view domain, Versions since) {
           .quantized = {{.output = 0, .scale = 1, .zero_point = 2}},
           .run = run,
           .required = 2,
-          .layouts = Layouts::each};
+          .layouts = Layouts::each,
+          .gradient = quantize_linear_rule};
 }
 
 }  // namespace

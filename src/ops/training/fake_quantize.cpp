@@ -11,7 +11,7 @@
 #include "kernels/codec/fake_quantize.hpp"
 #include "ops/gradient.hpp"
 #include "ops/quantized/packed_tensor.hpp"
-#include "ops/rules.hpp"
+#include "ops/training/training.hpp"
 
 namespace anybit::ops {
 namespace {
@@ -85,10 +85,18 @@ void for_pieces(const Frame& frame, const Steps& steps, const Body& body) {
   });
 }
 
+// One step serves all elements, wherever a layout puts them; padding is zero, which stays zero.
+bool in_any_layout(const Frame& frame, std::size_t step_input) {
+  return frame.in(step_input).count() == 1 && !frame.integer("axis");
+}
+
 Result<void> quantize_by_steps(Frame& frame) {
+  const bool anywhere = in_any_layout(frame, 1);
+  if (!anywhere) TRY(frame.make_plain(0));
   const Array& x = frame.in(0);
-  const Steps steps = TRY(steps_of(frame, x, 1));
-  Array& out = *TRY(frame.out(0, x.type(), x.dims()));
+  Steps steps = TRY(steps_of(frame, x, 1));
+  if (anywhere) steps.inner = x.stored();
+  Array& out = *TRY(frame.out(0, x.type(), x.dims(), x.layout()));
   const float* from = x.data<float>();
   auto* to = out.mutable_data<float>();
   if (steps.inner == 1 && steps.channels > 1) {
@@ -107,6 +115,7 @@ Result<void> quantize_by_steps(Frame& frame) {
 }
 
 Result<void> quantize_by_format(Frame& frame) {
+  TRY(frame.make_plain(0));
   if (const auto* prepared = frame.prepared<FormatUse>())
     return quantize_dequantize(frame, *prepared, grouped_dims(frame, frame.in(0)));
   FormatUse format;
@@ -133,16 +142,22 @@ Result<Values> infer_gradient(const Call& call) {
 }
 
 // LSQ's scale of the gradient of a step, 1 / √(values · largest integer).
-double step_weight(const Steps& steps, std::int64_t channel) {
+double step_weight(const Steps& steps, std::int64_t count, std::int64_t channel) {
   const FakeQuantization as = steps.of(channel);
-  const double values = static_cast<double>(steps.outer * steps.inner);
+  const double values = static_cast<double>(count / std::max<std::int64_t>(steps.channels, 1));
   return 1 / std::sqrt(std::max(values, 1.0) * static_cast<double>(std::max({as.high, -as.low, 1.0F})));
 }
 
 Result<void> gradient_by_steps(Frame& frame) {
-  const Array &dy = frame.in(0), &x = frame.in(1);
-  const Steps steps = TRY(steps_of(frame, x, 2));
-  Array& dx = *TRY(frame.out(0, x.type(), x.dims()));
+  const bool anywhere = in_any_layout(frame, 2);
+  for (const std::size_t i : {0, 1}) {
+    if (!anywhere) TRY(frame.make_plain(i));
+  }
+  const SameLayout both = TRY(in_same_layout(frame, 0, 1));
+  const Array &dy = both.first, &x = both.second;
+  Steps steps = TRY(steps_of(frame, x, 2));
+  if (anywhere) steps.inner = x.stored();
+  Array& dx = *TRY(out_like(frame, 0, x));
   const auto channels = static_cast<std::size_t>(steps.channels);
   std::vector<double> by_step(channels), by_zero(channels);
   if (steps.inner == 1 && steps.channels > 1) {
@@ -184,7 +199,7 @@ Result<void> gradient_by_steps(Frame& frame) {
     const Array& like = frame.in(output + 1);
     auto* to = TRY(frame.out(output, like.type(), like.dims()))->mutable_data<float>();
     for (std::size_t c = 0; c < channels; ++c)
-      to[c] = static_cast<float>(sums[c] * step_weight(steps, static_cast<std::int64_t>(c)));
+      to[c] = static_cast<float>(sums[c] * step_weight(steps, x.count(), static_cast<std::int64_t>(c)));
     return {};
   };
   TRY(write(1, by_step));
@@ -196,6 +211,7 @@ bool has_thresholds(std::string_view family) { return family == "binary" || fami
 
 // A value outside of the range of its group has no gradient. A weight may be pulled back inside.
 Result<void> gradient_by_format(Frame& frame) {
+  for (const std::size_t i : {0, 1}) TRY(frame.make_plain(i));
   const Array &dy = frame.in(0), &x = frame.in(1);
   const bool weight = frame.flag("weight");
   FormatUse made;
@@ -247,6 +263,7 @@ std::span<const Descriptor> fake_quantize_descriptors() {
                                     .infer = infer_same,
                                     .run = run_fake_quantize,
                                     .prepare = prepare_fake,
+                                    .layouts = Layouts::each,
                                     .gradient = fake_quantize_rule},
                                    {.name = "FakeQuantizeGradient",
                                     .domain = kTraining,
@@ -254,7 +271,8 @@ std::span<const Descriptor> fake_quantize_descriptors() {
                                     .infer = infer_gradient,
                                     .run = run_fake_quantize_gradient,
                                     .prepare = prepare_fake,
-                                    .required = 2}};
+                                    .required = 2,
+                                    .layouts = Layouts::each}};
   return all;
 }
 

@@ -207,6 +207,25 @@ TEST(Training, HasTheSameBitsForAnyNumberOfThreads) {
   EXPECT_EQ(one.report.training->loss_after, three.report.training->loss_after);
 }
 
+// The step of two batches is that of one batch with the samples of both, but for the order of sums.
+TEST(Training, AddsUpTheGradientsOfSeveralBatches) {
+  const Recipe recipe = recipe_of("global: {weights: ternary channel scale mean}");
+  for (const char* optimizer : {"adam", "sgd"}) {
+    TrainingOptions whole = some_steps(6);
+    whole.batch = 16;
+    whole.optimizer = optimizer;
+    TrainingOptions halves = whole;
+    halves.batch = 8;
+    halves.accumulate = 2;
+    const auto one = quantize(network(), recipe, stream(32), settings_with(whole));
+    const auto two = quantize(network(), recipe, stream(32), settings_with(halves));
+    ASSERT_TRUE(one.ok() && two.ok()) << two.error().text();
+    const TrainingReport &first = *one->report.training, &second = *two->report.training;
+    EXPECT_NEAR(first.loss_after, second.loss_after, 2e-3 * first.loss_after) << optimizer;
+    EXPECT_LT(second.loss_after, 0.999 * second.loss_before) << optimizer;
+  }
+}
+
 TEST(Training, RaisesABatchOfOne) {
   const Recipe recipe = recipe_of("global: {weights: ternary channel scale mean}");
   const auto fixed = quantize(network("1"), recipe, stream(32), settings_with(some_steps(12))).value();
@@ -328,6 +347,25 @@ TEST(Training, KeepsTheFirstAndTheLastLayerAtEightBits) {
   EXPECT_EQ(specs.at("w1").substr(0, 4), "int8");
   EXPECT_EQ(specs.at("w2").substr(0, 7), "ternary");
   EXPECT_EQ(specs.at("w3").substr(0, 4), "int8");
+}
+
+// Of integers only the weights are widened: the input keeps its 4 bits. Minifloats keep the format of the
+// recipe.
+TEST(Training, WidensOnlyTheWeightsOfTheEndsOfFourBitIntegers) {
+  const auto specs_of = [](const std::string& text) {
+    const auto done = quantize(network(), recipe_of(text), stream(16), settings_with(some_steps(3)));
+    std::map<std::string, std::string> specs;
+    if (!done.ok()) return specs;
+    for (const auto& one : done->report.weights) specs[one.name] = one.spec;
+    for (const auto& one : done->report.tensors) specs[one.name] = one.spec;
+    return specs;
+  };
+  auto integers = specs_of("global: {weights: int4 sym channel, activations: int4 asym}");
+  EXPECT_EQ(integers["w1"].substr(0, 4), "int8");
+  EXPECT_EQ(integers["w2"].substr(0, 4), "int4");
+  EXPECT_EQ(integers["w3"].substr(0, 4), "int8");
+  for (const char* value : {"x", "f"}) EXPECT_EQ(integers[value].substr(0, 4), "int4") << value;
+  EXPECT_EQ(specs_of("global: {weights: mxfp4_e2m1}")["w1"].substr(0, 5), "mxfp4");
 }
 
 }  // namespace
