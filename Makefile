@@ -79,6 +79,12 @@ test-real:  ## Run every command on 56 models of npm and PyPI packages, compared
 	@cmake --build --preset release -j $(JOBS) --target anybit_cli c-gen
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_real.py $(BENCH)
 
+test-tflite:  ## Run TFLite files of npm and PyPI packages, compared with LiteRT
+	@scripts/setup build test python tflite-models
+	@cmake --preset release -DANYBIT_TESTS=ON -DANYBIT_PYTHON=ON
+	@cmake --build --preset release -j $(JOBS)
+	ANYBIT_BUILD=build/release .venv/bin/python -m pytest -q -m tflite_files tests/tflite
+
 test-onert:  ## Compare every call of nnfw.h with onert's own library
 	@scripts/setup build test python onert
 	@cmake --preset release -DANYBIT_TESTS=ON
@@ -237,6 +243,12 @@ bench-static:  ## Measure accuracy with calibrated and with dynamic scales of ac
 	@cmake --build --preset release -j $(JOBS) --target anybit_cli executor_library
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_static.py $(BENCH)
 
+bench-tflite:  ## Run TFLite files of packages in anybit and in LiteRT, on one and two threads (minutes)
+	@scripts/setup build test python tflite-models
+	@cmake --preset release -DANYBIT_TESTS=ON -DANYBIT_PYTHON=ON
+	@cmake --build --preset release -j $(JOBS)
+	PYTHONPATH=build/release/python .venv/bin/python bench/bench_tflite.py $(BENCH)
+
 bench-rules:  ## Quantize a recurrent denoiser and a detector by operator type, each alone and all, for ONNX Runtime (minutes)
 	@scripts/setup build test python real-models
 	@cmake --preset release -DANYBIT_TESTS=ON
@@ -266,6 +278,12 @@ bench-verdict:  ## Judge real models at good and broken recipes by the verdict a
 	@cmake --preset release -DANYBIT_TESTS=ON -DANYBIT_PYTHON=ON
 	@cmake --build --preset release -j $(JOBS) --target anybit_python
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_verdict.py $(BENCH)
+
+bench-logic:  ## Networks as logic: the kernel beside ONNX Runtime, LUTs beside naive tables, MNIST in fixed point in Verilator (minutes)
+	@scripts/setup build test python logic
+	@cmake --preset release -DANYBIT_TESTS=ON
+	@cmake --build --preset release -j $(JOBS) --target executor_library portable_library anybit_cli verilog-gen
+	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_logic.py $(BENCH)
 
 bench-sensitivity:  ## Compare the sensitivity of layers with brute force on labelled data: rank correlation, cost, memory (minutes)
 	@scripts/setup build test accuracy python models data

@@ -20,7 +20,7 @@ Error bad_label(const std::string& path, const std::string& what) {
 }
 
 template <class T>
-std::vector<std::int64_t> widened(const Array& array) {
+std::vector<std::int64_t> as_int64(const Array& array) {
   const auto* first = reinterpret_cast<const T*>(array.bytes.data());
   return {first, first + array.bytes.size() / sizeof(T)};
 }
@@ -28,11 +28,11 @@ std::vector<std::int64_t> widened(const Array& array) {
 Result<std::vector<std::int64_t>> labels_of_array(const std::string& path) {
   auto array = read_npy(path);
   if (!array.ok()) return in_file(std::move(array).error(), path);
-  if (array->type == "int64") return widened<std::int64_t>(*array);
-  if (array->type == "int32") return widened<std::int32_t>(*array);
-  if (array->type == "int16") return widened<std::int16_t>(*array);
-  if (array->type == "int8") return widened<std::int8_t>(*array);
-  if (array->type == "uint8") return widened<std::uint8_t>(*array);
+  if (array->type == "int64") return as_int64<std::int64_t>(*array);
+  if (array->type == "int32") return as_int64<std::int32_t>(*array);
+  if (array->type == "int16") return as_int64<std::int16_t>(*array);
+  if (array->type == "int8") return as_int64<std::int8_t>(*array);
+  if (array->type == "uint8") return as_int64<std::uint8_t>(*array);
   return bad_label(path, fmt::format("labels of type {}", array->type));
 }
 

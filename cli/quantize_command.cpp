@@ -8,8 +8,7 @@
 #include "anybit/calibrate.hpp"
 #include "anybit/compare.hpp"
 #include "anybit/quantize.hpp"
-#include "anybit/sensitivity.hpp"
-#include "anybit/write_file.hpp"
+#include "auto_recipe.hpp"
 #include "command.hpp"
 #include "comparison_text.hpp"
 #include "format_text.hpp"
@@ -43,9 +42,7 @@ struct QuantizeFlags {
   bool no_prepare = false;
   std::uint64_t seed = 0;
   bool in_place = false, evaluate = false, json = false, verbose = false, no_verdict = false;
-  bool automatic = false;
-  double min_snr = 0;
-  std::string recipe_output;
+  AutoFlags automatic;
 };
 
 // A verdict needs few samples: a model that is broken is so on most of them.
@@ -85,62 +82,6 @@ Result<Quantization> quantized(const Model& model, const Recipe& recipe, const Q
   settings.progress = [&](std::int64_t done) { progress.show(done); };
   if (options.training.train) return trained(model, recipe, *samples, settings, options, labels);
   return quantize(model, recipe, &*samples, settings);
-}
-
-constexpr const char* kWider = "{weights: int8 sym channel, activations: int16 sym}";
-
-// The rules that --auto adds, as YAML behind the text of the preset.
-Result<void> write_recipe(const Sensitivity& found, const QuantizeFlags& options) {
-  std::string text = fmt::format("# {}, with the layers that --auto promotes.\n", found.recipe);
-  for (const RecipeInfo& preset : recipe_presets()) {
-    if (preset.name == found.recipe) text += preset.text + "\n";
-  }
-  if (!found.exclude.empty()) text += "name:\n";
-  for (const std::string& node : found.exclude) text += fmt::format("  \"{}\": {}\n", node, found.exclude_as);
-  return write_file(options.recipe_output, text);
-}
-
-// Promotes the layers that hurt most until the bound holds.
-Result<Recipe> promoted(const Model& model, Recipe recipe, const QuantizeFlags& options) {
-  SensitivityOptions settings;
-  settings.target = options.quantize.target;
-  settings.threads = options.executor.threads;
-  settings.max_memory = options.executor.max_memory;
-  settings.allow_nan = options.quantize.allow_nan;
-  settings.min_sqnr = options.min_snr;
-  settings.samples = kVerdictSamples;
-  settings.promotions = {kWider, "float"};
-  auto samples = open_samples(model, options.samples);
-  if (!samples.ok()) return std::move(samples).error();
-  Progress progress("measuring", "layers", std::nullopt);
-  settings.progress = [&](std::int64_t done, std::int64_t) { progress.show(done); };
-  auto found = sensitivity(model, recipe, *samples, settings);
-  if (!found.ok()) return std::move(found).error();
-  const std::string bound =
-      options.min_snr > 0 ? fmt::format("{:g} dB", options.min_snr) : std::string("a verdict of ok");
-  if (!found->reached)
-    return Error{Code::not_found,
-                 fmt::format("--auto: {} cannot be reached; the best is {:.1f} dB, with {} layers as {}",
-                             bound, found->excluded.sqnr, found->exclude.size(), found->exclude_as),
-                 {},
-                 "a lower bound, or a recipe with more bits"};
-  for (const std::string& node : found->exclude) {
-    auto next = recipe.with("name", node, found->exclude_as);
-    if (!next.ok()) return std::move(next).error();
-    recipe = std::move(next).value();
-  }
-  if (!options.recipe_output.empty()) {
-    if (auto written = write_recipe(*found, options); !written.ok()) return std::move(written).error();
-  }
-  if (options.json) return recipe;
-  if (found->exclude.empty()) {
-    fmt::print("Auto    nothing is promoted: {:.1f} dB keeps {}\n", found->all.sqnr, bound);
-  } else {
-    fmt::print("Auto    {:.1f} dB, then {:.1f} dB: {} layers as {}\n", found->all.sqnr, found->excluded.sqnr,
-               found->exclude.size(), found->exclude_as);
-    for (const std::string& node : found->exclude) fmt::print("        {}\n", node);
-  }
-  return recipe;
 }
 
 // Compares the quantized model with the original on the calibration data: outputs of the first samples for a
@@ -196,11 +137,7 @@ Result<void> check_quantize(const QuantizeFlags& options) {
     return wrong_call(Error{Code::invalid_argument, "options of training without --train", {}, "--train"});
   if (training.options.steps != 0 && training.options.minutes != 0)
     return wrong_call(Error{Code::invalid_argument, "--steps and --minutes", {}, "one of them"});
-  if (options.automatic && options.samples.paths.empty())
-    return Error{Code::invalid_argument, "--auto needs data to measure the model on", {}, "--calib PATH"};
-  if (!options.automatic && (options.min_snr > 0 || !options.recipe_output.empty()))
-    return Error{Code::invalid_argument, "--min-snr and --recipe-out belong to --auto", {}, "--auto"};
-  return {};
+  return check_auto(options.automatic, !options.samples.paths.empty(), !options.labels.empty());
 }
 
 Result<void> run(QuantizeFlags& options) {
@@ -213,17 +150,21 @@ Result<void> run(QuantizeFlags& options) {
   if (!recipe.ok()) return std::move(recipe).error();
   auto model = load_model(options.model, options.load);
   if (!model.ok()) return std::move(model).error();
-  if (options.automatic) {
-    recipe = promoted(*model, *std::move(recipe), options);
+  if (options.automatic.automatic) {
+    recipe = promoted({.model = *model,
+                       .flags = options.automatic,
+                       .samples = options.samples,
+                       .quantize = options.quantize,
+                       .labels = *labels,
+                       .output = options.output,
+                       .quiet = options.json},
+                      *std::move(recipe));
     if (!recipe.ok()) return of_model(std::move(recipe).error(), options.model);
   }
   const bool everything = options.evaluate || !options.labels.empty() || !options.report.empty();
   std::optional<ReferenceOutputs> outputs;
   if (!everything && !options.no_verdict) outputs.emplace(kKeptOutputs, kVerdictSamples);
   auto result = quantized(*model, *recipe, options, *labels, outputs);
-  if (!result.ok() && options.automatic && result.error().message.starts_with("the recipe finds nothing"))
-    return Error{
-        Code::not_found, "--auto: the bound holds only if nothing is quantized", {}, "a lower bound"};
   if (!result.ok()) return of_model(std::move(result).error(), options.model);
   auto saved = result->model.save(options.output);
   if (!saved.ok()) return in_file(std::move(saved).error(), options.output);
@@ -301,12 +242,7 @@ std::function<Result<void>()> set_up_quantize(CLI::App& app) {
                    "Do not run the result on calibration data to judge it: for scripts that judge it "
                    "themselves");
   add_training_options(app, options->training);
-  app.add_flag("--auto", options->automatic,
-               "Promote the layers that hurt most, to 16-bit activations or float, until the bound holds");
-  app.add_option("--min-snr", options->min_snr,
-                 "With --auto: the bound, in dB of the outputs that suffer most; default: a verdict of ok")
-      ->check(number_within(0, 200));
-  app.add_option("--recipe-out", options->recipe_output, "With --auto: where to write the recipe");
+  add_auto_options(app, options->automatic);
   add_in_place_flag(app, options->in_place);
   add_executor_options(app, options->executor);
   app.add_option("--seed", options->seed, "Seed of random choices: of training")

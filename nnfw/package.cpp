@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr const char* kKnownType = "onnx";
+constexpr std::string_view kKnownTypes[] = {"onnx", "circle", "tflite"};
 constexpr std::size_t kLongestManifest = 1 << 20;
 
 Package failed(const std::string& path, const std::string& why) { return {{}, path + ": " + why}; }
@@ -87,11 +87,11 @@ Package read_package(const std::string& path) {
   for (std::size_t i = 0; i < models.size(); ++i) {
     const std::string type = type_of(types, i, models[i]);
     all.push_back("'" + models[i] + "' (" + type + ")");
-    if (type == kKnownType) known.push_back(models[i]);
+    if (std::ranges::find(kKnownTypes, type) != std::end(kKnownTypes)) known.push_back(models[i]);
   }
   if (known.size() != 1)
     return failed(path, "it has " + (all.empty() ? "no model" : joined(all)) +
-                            "; one model of a known type (" + kKnownType + ") would be right");
+                            "; one model of a known type (onnx, circle, tflite) would be right");
   if (!stays_inside(known[0])) return failed(path, "its model '" + known[0] + "' lies outside of it");
   return {(folder / known[0]).string(), {}};
 }

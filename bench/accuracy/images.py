@@ -3,7 +3,7 @@ import importlib.util
 
 import numpy as np
 
-from .task import DATA, ROOT, Measure, Task
+from .task import DATA, ROOT, Measure, Scores, Task
 
 SAMPLES = 128
 BATCH = 100
@@ -34,9 +34,9 @@ def colour_images(part):
 
 def top_1(images, labels):
     def scores(run):
-        right = sum(int((run({"image": images[at:at + BATCH]})[0].argmax(1) == labels[at:at + BATCH]).sum())
-                    for at in range(0, len(images), BATCH))
-        return [100 * right / len(images)]
+        right = np.concatenate([run({"image": images[at:at + BATCH]})[0].argmax(1) == labels[at:at + BATCH]
+                                for at in range(0, len(images), BATCH)])
+        return Scores([100 * int(right.sum()) / len(images)], 100 * right)
     return scores
 
 

@@ -5,7 +5,7 @@ import re
 import numpy as np
 
 from .models import session
-from .task import CALIBRATION_SENTENCES, MODELS, SENTENCES, Measure, Task
+from .task import CALIBRATION_SENTENCES, MODELS, SENTENCES, Measure, Scores, Task
 
 MODEL = MODELS / "large" / "all-MiniLM-L6-v2.onnx"
 VOCABULARY = MODELS / "large" / "all-MiniLM-L6-v2.vocab.txt"
@@ -58,7 +58,7 @@ def nearest(rows):
 def scores(run):
     rows = embeddings(run)
     cosine = (rows * expected()).sum(1)
-    return [float(cosine.mean()), float(cosine.min()), 100 * float((nearest(rows) == nearest(expected())).mean())]
+    return Scores([float(cosine.mean()), float(cosine.min()), 100 * float((nearest(rows) == nearest(expected())).mean())], cosine)
 
 
 def samples():

@@ -7,7 +7,7 @@ import wave
 import numpy as np
 
 from .models import session
-from .task import CALIBRATION_SENTENCES, DATA, MODELS, SENTENCES, Measure, Task
+from .task import CALIBRATION_SENTENCES, DATA, MODELS, SENTENCES, Measure, Scores, Task
 
 RATE = 16000
 FRAME, CONTEXT = 512, 64  # samples; the model's input is a frame after the end of the previous frame
@@ -84,7 +84,8 @@ def samples(model, detect):
 def scores(run, model, detect):
     said = np.concatenate([detect(run, frames)[0] for frames, _ in clips()])
     inside = np.concatenate([inside for _, inside in clips()])
-    return [float(np.abs(said - expected(model, detect)).mean()), 100 * float(((said > 0.5) == inside).mean())]
+    right = 100 * ((said > 0.5) == inside)
+    return Scores([float(np.abs(said - expected(model, detect)).mean()), float(right.mean())], right)
 
 
 def tasks():

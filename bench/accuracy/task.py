@@ -24,6 +24,18 @@ class Measure:
         return other - value if self.higher_is_better else value - other
 
 
+class Scores(list):
+    """The values of the measures, and one measure item by item: what `halves` divides."""
+
+    def __init__(self, values, items):
+        super().__init__(values)
+        self.items = items
+
+    def halves(self):
+        """The mean over every other item, from the first one and from the second one: to choose by, and to report."""
+        return [float(self.items[k::2].mean()) for k in range(2)]
+
+
 @dataclasses.dataclass(frozen=True)
 class Task:
     """A model, calibration samples (feeds by input name), and scores for any model in its place.

@@ -5,7 +5,7 @@ import re
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from .task import CALIBRATION_SENTENCES, DATA, MODELS, SENTENCES, Measure, Task
+from .task import CALIBRATION_SENTENCES, DATA, MODELS, SENTENCES, Measure, Scores, Task
 
 FONTS = [pathlib.Path("/usr/share/fonts/truetype") / name for name in (
     "dejavu/DejaVuSans.ttf", "dejavu/DejaVuSerif.ttf", "dejavu/DejaVuSansMono.ttf",
@@ -64,8 +64,9 @@ def scores(run, count=TESTED):
     words, images = lines(SENTENCES[CALIBRATION_SENTENCES:], count, 2)
     read = [text for at in range(0, len(words), BATCH)
             for text in decoded(run({"x": images[at:at + BATCH]})[0], characters)]
-    return [100 * float(np.mean([text == word for text, word in zip(texts, words)]))
-            for texts in (read, [text.replace(" ", "") for text in read])]
+    right = [100 * np.array([text == word for text, word in zip(texts, words)])
+             for texts in (read, [text.replace(" ", "") for text in read])]
+    return Scores([float(one.mean()) for one in right], right[0])
 
 
 def samples():

@@ -67,6 +67,7 @@ struct Sensitivity {
   std::vector<std::string> exclude;
   Effect excluded;
   std::string exclude_as = "float";  ///< the scheme that they get, of SensitivityOptions::promotions
+  double metric = 0;                 ///< SensitivityOptions::metric of the model with `exclude`
   bool reached = true;       ///< false: no small set is enough, and `exclude` is the best that was found
   std::int64_t samples = 0;  ///< of the measurement
   std::int64_t runs = 0;     ///< of the model or of a part of it
@@ -85,6 +86,11 @@ struct SensitivityOptions {
   bool allow_nan = false;          ///< count NaN and infinity in activations and ignore them
   /// The bound for `exclude`, in dB of the part of the outputs that suffers most; 0: a verdict of "ok".
   double min_sqnr = 0;
+  /// The bound by a measure of the caller's own instead, where more is better: the models with and without
+  /// promoted layers have to reach `min_metric`. They are as quantize() writes them by default, with the
+  /// statistics of this calibration. An error ends the measurement.
+  std::function<Result<double>(const Model& quantized)> metric = {};
+  double min_metric = 0;
   /// The schemes that the most harmful layers get, the cheapest first: a later one is tried where an earlier
   /// one is not enough for all layers.
   std::vector<std::string> promotions = {"float"};

@@ -83,8 +83,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// Gives enumerations a fixed underlying type in C++. A C program may pass any number for an enumeration;
+// without a fixed type, a number outside of its values would be undefined behavior in C++.
 #ifdef __cplusplus
+#define NNFW_ENUM_TYPE : int
 extern "C" {
+#else
+#define NNFW_ENUM_TYPE
 #endif
 
 // ---- Types
@@ -93,7 +98,7 @@ extern "C" {
 typedef struct nnfw_session nnfw_session;
 
 /// Element types. The QUANT types are integers that stand for real numbers.
-typedef enum {
+typedef enum NNFW_ENUM_TYPE {
   NNFW_TYPE_TENSOR_FLOAT32 = 0,
   NNFW_TYPE_TENSOR_INT32 = 1,
   NNFW_TYPE_TENSOR_QUANT8_ASYMM = 2,  ///< uint8
@@ -105,7 +110,7 @@ typedef enum {
 } NNFW_TYPE;
 
 /// The result of a call.
-typedef enum {
+typedef enum NNFW_ENUM_TYPE {
   NNFW_STATUS_NO_ERROR = 0,
   NNFW_STATUS_ERROR = 1,
   NNFW_STATUS_UNEXPECTED_NULL = 2,           ///< a pointer is NULL
@@ -116,14 +121,14 @@ typedef enum {
 } NNFW_STATUS;
 
 /// The order of dimensions in a buffer.
-typedef enum {
+typedef enum NNFW_ENUM_TYPE {
   NNFW_LAYOUT_NONE = 0,  ///< the model's own
   NNFW_LAYOUT_CHANNELS_LAST = 1,
   NNFW_LAYOUT_CHANNELS_FIRST = 2
 } NNFW_LAYOUT;
 
 /// What nnfw_query_info_u32() answers.
-typedef enum {
+typedef enum NNFW_ENUM_TYPE {
   NNFW_INFO_ID_VERSION = 0  ///< NNFW_VERSION of the library
 } NNFW_INFO_ID;
 

@@ -18,7 +18,7 @@ extern "C" {
 // ---- Quantization
 
 /// How nnfw_quantize() quantizes.
-typedef enum {
+typedef enum NNFW_ENUM_TYPE {
   NNFW_QUANTIZE_TYPE_NOT_SET = 0,
   NNFW_QUANTIZE_TYPE_U8_ASYM = 1,    ///< weights and activations; needs ranges
   NNFW_QUANTIZE_TYPE_I16_SYM = 2,    ///< weights and activations; needs ranges
@@ -38,7 +38,7 @@ NNFW_STATUS nnfw_quantize(nnfw_session* session);
 // ---- Code generation
 
 /// What generated code is optimized for.
-typedef enum {
+typedef enum NNFW_ENUM_TYPE {
   NNFW_CODEGEN_PREF_DEFAULT = 0,
   NNFW_CODEGEN_PREF_PERFORMANCE_FIRST = 1,
   NNFW_CODEGEN_PREF_MEMORY_FIRST = 2,
@@ -66,7 +66,7 @@ NNFW_STATUS nnfw_run_with_auto_compilation(nnfw_session* session, const char* ta
 // ---- Configuration
 
 /// For nnfw_set_prepare_config().
-typedef enum {
+typedef enum NNFW_ENUM_TYPE {
   NNFW_PREPARE_CONFIG_PROFILE = 0,       ///< an error: there is no choice of backends per operator
   NNFW_ENABLE_INTERNAL_OUTPUT_ALLOC = 1  ///< outputs without a buffer are kept for nnfw_get_output()
 } NNFW_PREPARE_CONFIG;
@@ -76,7 +76,7 @@ NNFW_STATUS nnfw_set_prepare_config(nnfw_session* session, NNFW_PREPARE_CONFIG k
 NNFW_STATUS nnfw_reset_prepare_config(nnfw_session* session);
 
 /// For nnfw_set_execute_config().
-typedef enum {
+typedef enum NNFW_ENUM_TYPE {
   NNFW_RUN_CONFIG_DUMP_MINMAX = 0,  ///< gather the ranges of all values, with the float model
   NNFW_RUN_CONFIG_TRACE = 1,        ///< write the times of all nodes to model.trace.json
   NNFW_RUN_CONFIG_PROFILE = 2       ///< an error: no call returns a profile; TRACE writes one
@@ -125,19 +125,19 @@ NNFW_STATUS nnfw_set_backends_per_operation(nnfw_session* session, const char* b
 NNFW_STATUS nnfw_configure_signature(nnfw_session* session, const char* signature);
 NNFW_STATUS nnfw_set_signature_run(nnfw_session* session, const char* signature);
 
-typedef enum {
+typedef enum NNFW_ENUM_TYPE {
   NNFW_TRAIN_LOSS_UNDEFINED = 0,
   NNFW_TRAIN_LOSS_MEAN_SQUARED_ERROR = 1,
   NNFW_TRAIN_LOSS_CATEGORICAL_CROSSENTROPY = 2
 } NNFW_TRAIN_LOSS;
 
-typedef enum {
+typedef enum NNFW_ENUM_TYPE {
   NNFW_TRAIN_LOSS_REDUCTION_UNDEFINED = 0,
   NNFW_TRAIN_LOSS_REDUCTION_SUM_OVER_BATCH_SIZE = 1,
   NNFW_TRAIN_LOSS_REDUCTION_SUM = 2
 } NNFW_TRAIN_LOSS_REDUCTION;
 
-typedef enum {
+typedef enum NNFW_ENUM_TYPE {
   NNFW_TRAIN_OPTIMIZER_UNDEFINED = 0,
   NNFW_TRAIN_OPTIMIZER_SGD = 1,
   NNFW_TRAIN_OPTIMIZER_ADAM = 2
@@ -148,7 +148,7 @@ typedef struct nnfw_loss_info {
   NNFW_TRAIN_LOSS_REDUCTION reduction_type;
 } nnfw_loss_info;
 
-typedef enum {
+typedef enum NNFW_ENUM_TYPE {
   NNFW_TRAIN_TRAINABLE_INCORRECT_STATE = -2,
   NNFW_TRAIN_TRAINABLE_ALL = -1,
   NNFW_TRAIN_TRAINABLE_NONE = 0

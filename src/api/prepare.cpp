@@ -9,6 +9,7 @@
 #include "base/nearest.hpp"
 #include "base/try.hpp"
 #include "graph/index.hpp"
+#include "lower/functions.hpp"
 #include "passes/prepare.hpp"
 
 namespace anybit {
@@ -61,15 +62,22 @@ Result<Preparation> prepare(const Model& model, const PrepareOptions& options) n
     with.keep = {options.keep.begin(), options.keep.end()};
     with.limits = content.limits;
     std::string remark;
+    std::vector<std::string> left;
+    with.remarks = &left;
     std::vector<PassChanges> ran;
-    for (const passes::PassResult& one : TRY(passes::prepare(changed, with, &remark)))
+    for (const passes::PassResult& one : TRY(passes::prepare(changed, with, &remark))) {
       ran.push_back({std::string(one.name), std::string(one.summary), one.changes});
+      // Its operator becomes a function, so that other runtimes run the model.
+      if (one.name == "truth_tables" && one.changes > 0)
+        TRY(lower::Functions(changed, lower::Functions::Mode::carried).take_operators(*changed.graph));
+    }
     // Folding may reveal types that contradict the declarations.
     TRY(correct_declarations(changed, content.limits));
     const std::int64_t before = count_nodes(*content.model.graph), after = count_nodes(*changed.graph);
     Preparation done{
         ModelAccess::made(std::move(changed), content.limits), std::move(ran), before, after, {}};
     if (!remark.empty()) done.remarks.push_back(std::move(remark));
+    std::ranges::move(left, std::back_inserter(done.remarks));
     return done;
   });
 }

@@ -97,7 +97,7 @@ class Measurement {
   Result<Sensitivity> run(Samples& samples) {
     QuantizeOptions quantize;
     quantize.target = options_.target;
-    quantize.emit = "packed";  // the same values, and no functions to copy
+    if (!options_.metric) quantize.emit = "packed";  // the same values, and no functions to copy
     quantize.threads = options_.threads;
     quantize.max_memory = options_.max_memory;
     quantize.allow_nan = options_.allow_nan;
@@ -302,14 +302,49 @@ class Measurement {
     return recipe;
   }
 
-  bool is_enough(const Effect& effect) const {
-    return options_.min_sqnr > 0 ? effect.sqnr >= options_.min_sqnr : effect.level == Level::ok;
+  // A model with some layers promoted.
+  struct Score {
+    Effect effect;
+    double metric = 0;
+    bool quantized = true;  // false: only the float model is left
+  };
+
+  bool has_bound() const { return options_.min_sqnr > 0 || options_.metric; }
+
+  bool is_enough(const Score& score) const {
+    if (has_bound() && !score.quantized) return false;
+    if (options_.metric) return score.metric >= options_.min_metric;
+    return options_.min_sqnr > 0 ? score.effect.sqnr >= options_.min_sqnr : score.effect.level == Level::ok;
+  }
+
+  bool is_better(const Score& score) const {
+    if (!score.quantized) return false;
+    if (options_.metric) return score.metric > result_.metric;
+    return score.effect.sqnr > result_.excluded.sqnr;
+  }
+
+  Result<Score> score_of(const quantizing::Recipe& recipe, bool refined) {
+    Score score;
+    score.effect = effect_of(TRY(trials_->whole(recipe, refined, &score.quantized)));
+    if (options_.metric) score.metric = TRY(metric_of(recipe, refined));
+    return score;
+  }
+
+  Result<double> metric_of(const quantizing::Recipe& recipe, bool refined) {
+    if (options_.stop && options_.stop()) return Error{Code::cancelled, "stopped by the caller", {}, {}};
+    quantizing::Outcomes made = TRY(trials_->quantized(recipe, refined));
+    return options_.metric(ModelAccess::made(std::move(made.model), settings_.executor.limits));
+  }
+
+  void keep(const Score& score) {
+    result_.excluded = score.effect;
+    result_.metric = score.metric;
   }
 
   std::vector<std::string> harmful_layers() const {
     std::vector<std::string> names;
     for (const LayerSensitivity& layer : result_.layers) {
-      if (layer.measured && layer.harm > 0 && (names.size() < kMostExcluded || options_.min_sqnr > 0))
+      if (layer.measured && layer.harm > 0 && (names.size() < kMostExcluded || has_bound()))
         names.push_back(layer.node);
     }
     return names;
@@ -317,11 +352,17 @@ class Measurement {
 
   // Promotes the most harmful layers until the model is good enough.
   Result<void> choose_exclusions() {
-    if (is_enough(result_.all)) return {};
+    Score all{result_.all};
+    if (options_.metric) all.metric = result_.metric = TRY(metric_of(recipe_, true));
+    if (is_enough(all)) return {};
     const std::vector<std::string> names = harmful_layers();
-    if (result_.refinements_harm && is_enough(result_.plain)) {
-      result_.excluded = result_.plain;
-      return {};
+    if (result_.refinements_harm) {
+      Score plain{result_.plain};
+      if (options_.metric) plain.metric = TRY(metric_of(recipe_, false));
+      if (is_enough(plain)) {
+        keep(plain);
+        return {};
+      }
     }
     for (const std::string& scheme : options_.promotions) {
       if (TRY(fewest(names, scheme))) return {};
@@ -335,33 +376,33 @@ class Measurement {
   // Twice as many layers each time, until it is enough; then looks for fewer. False if all are not enough.
   Result<bool> fewest(std::vector<std::string> names, const std::string& scheme) {
     // A bound that holds only if nothing is quantized is not reached.
-    if (options_.min_sqnr > 0 && scheme == "float" && names.size() == result_.layers.size()) names.pop_back();
+    if (has_bound() && scheme == "float" && names.size() == result_.layers.size()) names.pop_back();
     const auto first = [&](std::size_t count) {
       return std::vector<std::string>(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(count));
     };
-    const auto effect = [&](std::size_t count) -> Result<Effect> {
-      return effect_of(TRY(trials_->whole(TRY(without(first(count), scheme)), !result_.refinements_harm)));
+    const auto score = [&](std::size_t count) -> Result<Score> {
+      return score_of(TRY(without(first(count), scheme)), !result_.refinements_harm);
     };
     std::size_t bad = 0;
     for (std::size_t count = 1; bad < names.size(); count = std::min(2 * count, names.size())) {
-      const Effect now = TRY(effect(count));
+      const Score now = TRY(score(count));
       if (!is_enough(now)) {
         bad = count;
-        if (options_.min_sqnr > 0 && (result_.exclude.empty() || now.sqnr > result_.excluded.sqnr)) {
-          result_.excluded = now;  // the best so far
+        if (has_bound() && (result_.exclude.empty() || is_better(now))) {
+          keep(now);  // the best so far
           result_.exclude = first(count);
           result_.exclude_as = scheme;
         }
         continue;
       }
       std::size_t good = count;
-      result_.excluded = now;
+      keep(now);
       while (bad + 1 < good) {
         const std::size_t middle = (bad + good) / 2;
-        const Effect fewer = TRY(effect(middle));
+        const Score fewer = TRY(score(middle));
         if (is_enough(fewer)) {
           good = middle;
-          result_.excluded = fewer;
+          keep(fewer);
         } else {
           bad = middle;
         }

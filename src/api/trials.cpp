@@ -117,8 +117,12 @@ Result<quantizing::Outcomes> Trials::quantized(const quantizing::Recipe& recipe,
   return quantizing::quantize(*model_, recipe, next, settings_);
 }
 
-Result<PartsOfOutputs> Trials::whole(const quantizing::Recipe& recipe, bool refined) {
+Result<PartsOfOutputs> Trials::whole(const quantizing::Recipe& recipe, bool refined, bool* anything) {
   const quantizing::Outcomes made = TRY(quantized(recipe, refined));
+  if (anything)
+    *anything = std::ranges::any_of(made.report.nodes, [](const QuantizationReport::Node& node) {
+      return node.outcome == "quantized" || node.outcome == "weights only" || node.outcome == "dynamic";
+    });
   std::vector<std::size_t> all(made.model.graph->outputs.size());
   std::iota(all.begin(), all.end(), 0);
   return compared(made.model, samples_, all);

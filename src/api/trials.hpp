@@ -38,8 +38,8 @@ class Trials {
   std::optional<std::int64_t> bytes_of(const std::string& value) const;
 
   // The outputs of the model that is quantized by a variant of the recipe. `refined`: with its refinements,
-  // which run on these samples.
-  Result<PartsOfOutputs> whole(const quantizing::Recipe& recipe, bool refined);
+  // which run on these samples. `anything`: whether anything is quantized.
+  Result<PartsOfOutputs> whole(const quantizing::Recipe& recipe, bool refined, bool* anything = nullptr);
   // Keeps values of the float model and of the model that is quantized by `recipe`.
   Result<void> keep(const std::set<std::string>& values, const quantizing::Recipe& recipe);
   // Only some nodes are quantized (Recipe::only): values before `behind` are those of the float model.

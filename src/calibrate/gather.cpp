@@ -4,8 +4,10 @@
 #include <condition_variable>
 #include <limits>
 #include <mutex>
+#include <unordered_map>
 
 #include "base/guard.hpp"
+#include "base/try.hpp"
 #include "ops/convert.hpp"
 #include "ops/create/random_stream.hpp"
 
@@ -37,9 +39,12 @@ class Gathering {
     }
   }
 
+  // The values that the executor has to watch: those of calibration, then those beside it.
+  std::vector<std::string> values();
   // Runs samples until there are none left.
   void work(const runtime::Executor& executor);
   Result<std::vector<Statistics>> finish();
+  std::int64_t taken() const { return std::max<std::int64_t>(taken_, 1); }
 
  private:
   struct Looker;
@@ -58,8 +63,9 @@ class Gathering {
   const GatherOptions& options_;
   const std::int64_t window_;  // how far ahead of the oldest running sample others may be
   std::vector<Statistics> statistics_;
-  std::unique_ptr<std::mutex[]> guards_;  // one per entry of the above
-  std::atomic<std::int64_t> memory_;      // budget of collectors, in bytes
+  std::vector<std::optional<std::size_t>> beside_;  // by watched value: its index in Beside::values
+  std::unique_ptr<std::mutex[]> guards_;            // one per entry of the above
+  std::atomic<std::int64_t> memory_;                // budget of collectors, in bytes
 
   std::mutex input_;  // held while a sample is read
   mutable std::mutex mutex_;
@@ -77,6 +83,7 @@ struct Gathering::Looker final : runtime::Watcher {
   Workbench bench;
   std::vector<Glance> glances;
   std::vector<float> converted;
+  std::shared_ptr<runtime::Watcher> beside;  // of this sample; null: none
 
   explicit Looker(Gathering& gathering) : all(gathering) { bench.memory = &gathering.memory_; }
 
@@ -89,6 +96,11 @@ struct Gathering::Looker final : runtime::Watcher {
   }
 
   Result<void> see(std::size_t index, const ops::Datum& value) override {
+    if (beside && all.beside_[index]) TRY(beside->see(*all.beside_[index], value));
+    return index < all.watched_.size() ? look(index, value) : Result<void>();
+  }
+
+  Result<void> look(std::size_t index, const ops::Datum& value) {
     if (!value.is_array()) return {};
     const ElementType type = value.array.type();
     if (type != ElementType::float32 && type != ElementType::float16 && type != ElementType::bfloat16 &&
@@ -121,6 +133,26 @@ struct Gathering::Looker final : runtime::Watcher {
                     "check this sample; --allow-nan counts such values and ignores them");
   }
 };
+
+std::vector<std::string> Gathering::values() {
+  std::vector<std::string> names;
+  for (const Watched& one : watched_) names.push_back(one.name);
+  beside_.resize(names.size());
+  const std::size_t more = options_.beside ? options_.beside->values.size() : 0;
+  std::unordered_map<std::string_view, std::size_t> known;
+  for (std::size_t i = 0; more > 0 && i < watched_.size(); ++i) known.emplace(watched_[i].name, i);
+  for (std::size_t i = 0; i < more; ++i) {
+    const std::string& name = options_.beside->values[i];
+    const auto found = known.find(name);
+    if (found != known.end()) {
+      beside_[found->second] = i;
+    } else {
+      names.push_back(name);
+      beside_.emplace_back(i);
+    }
+  }
+  return names;
+}
 
 std::string Gathering::name_of(std::int64_t number) const {
   const std::string name = options_.sample_name ? options_.sample_name(number) : std::string();
@@ -181,6 +213,7 @@ void Gathering::work(const runtime::Executor& executor) {
   Looker looker(*this);
   while (auto sample = take()) {
     looker.glances.assign(watched_.size(), {});
+    looker.beside = options_.beside ? options_.beside->watcher(sample->number) : nullptr;
     // Threads that wait for this sample must be notified of any failure.
     auto ended = guarded([&]() -> Result<void> {
       const ops::RepeatableDraws draws(static_cast<std::uint64_t>(sample->number));
@@ -207,16 +240,22 @@ Result<std::vector<Statistics>> gather(std::shared_ptr<const graph::Model> model
   ThreadPool pool(options.executor.threads);
   runtime::ExecutorOptions prepared = options.executor;
   prepared.threads = 1;
-  for (const Watched& one : watched) prepared.watch.push_back(one.name);
-  const auto executor = TRY(runtime::Executor::make(std::move(model), prepared));
   Gathering gathering(watched, next, options, pool.threads());
+  prepared.watch = gathering.values();
+  const auto executor = TRY(runtime::Executor::make(std::move(model), prepared));
+  const std::int64_t weights = executor->memory().used();
   pool.run(pool.threads(), 1, [&](std::int64_t, std::int64_t) { gathering.work(*executor); });
+  if (options.beside)
+    options.beside->run_bytes =
+        (executor->memory().peak() - weights) / std::min<std::int64_t>(pool.threads(), gathering.taken());
   return gathering.finish();
 }
 
 Result<std::vector<Statistics>> gather(const runtime::Executor& executor, const std::vector<Watched>& watched,
                                        const NextSample& next, const GatherOptions& options) {
-  Gathering gathering(watched, next, options, 1);
+  GatherOptions alone = options;
+  alone.beside = nullptr;
+  Gathering gathering(watched, next, alone, 1);
   gathering.work(executor);
   return gathering.finish();
 }

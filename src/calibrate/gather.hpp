@@ -24,6 +24,14 @@ struct Watched {
 // Returns the next sample's inputs by name, or std::nullopt at the end. Called by one thread at a time.
 using NextSample = std::function<Result<std::optional<std::map<std::string, ops::Datum>>>()>;
 
+// Values that somebody else watches in some of the samples, beside calibration.
+struct Beside {
+  std::vector<std::string> values;  // of the main graph
+  // The watcher of a sample (indices as in `values`), null for none; called by the thread that runs it.
+  std::function<std::shared_ptr<runtime::Watcher>(std::int64_t number)> watcher;
+  std::int64_t run_bytes = 0;  // result: the memory that a run takes at most, without weights
+};
+
 struct GatherOptions {
   runtime::ExecutorOptions executor = {};  // threads, memory and limits; watched values are set here
   double momentum = 0.01;                  // of moving averages
@@ -39,6 +47,7 @@ struct GatherOptions {
   std::function<void(std::int64_t done)> progress = {};
   // Called with the model outputs of each sample, by the thread that ran it.
   std::function<Result<void>(std::int64_t number, std::vector<ops::Datum> outputs)> outputs = {};
+  Beside* beside = nullptr;
   runtime::Profile* profile = nullptr;  // of the nodes; for a single sample on one thread
 };
 
@@ -48,7 +57,7 @@ struct GatherOptions {
 Result<std::vector<Statistics>> gather(std::shared_ptr<const graph::Model> model,
                                        const std::vector<Watched>& watched, const NextSample& next,
                                        const GatherOptions& options = {});
-// Like gather(), on the calling thread, with an executor that watches these values.
+// Like gather(), on the calling thread, with an executor that watches these values, and nothing beside.
 Result<std::vector<Statistics>> gather(const runtime::Executor& executor, const std::vector<Watched>& watched,
                                        const NextSample& next, const GatherOptions& options = {});
 

@@ -16,7 +16,6 @@ struct Signature {
 };
 
 constexpr Signature kSignatures[] = {
-    {4, "TFL3"sv, {"a TensorFlow Lite model", "convert it to ONNX first (tf2onnx --tflite)"}},
     {4, "ORTM"sv, {"an ONNX Runtime (.ort) model", "give the .onnx file that it was made from"}},
     {0, "PK\x03\x04"sv, {"a zip archive, perhaps a PyTorch checkpoint", kExportToOnnx}},
     {0, "\x80\x02"sv, {"a Python pickle, perhaps a PyTorch checkpoint", kExportToOnnx}},

@@ -7,6 +7,7 @@
 #include "graph/index.hpp"
 #include "graph/node.hpp"
 #include "lower/linear.hpp"
+#include "portable/look_up_neurons.hpp"
 #include "portable/to_operators.hpp"
 
 namespace anybit::lower {
@@ -58,6 +59,7 @@ Result<void> Functions::take_operators(graph::Graph& graph) {
     TRY(std::move(done));
     done = {};
     const std::string op = node.op_type.str();
+    if (node.domain.str() == graph::kAnybit && op == "LookUpNeurons") TRY(set_neurons(node, graph));
     if (mode_ == Mode::left_out || node.domain.str() != graph::kAnybit ||
         (op != "Decode" && op != "QuantizeDequantize"))
       continue;
@@ -69,6 +71,28 @@ Result<void> Functions::take_operators(graph::Graph& graph) {
     TRY(set_operator(node, op, use));
   }
   return done;
+}
+
+Result<void> Functions::set_neurons(graph::Node& node, const graph::Graph& graph) {
+  if (mode_ == Mode::left_out) return {};
+  const auto table = portable::neuron_table_of(node, graph);
+  if (mode_ == Mode::refused || !table)
+    return error_at(
+        Code::unsupported, fmt::format("node '{}' (LookUpNeurons)", shown(node.name.str())),
+        table ? "ONNX has no operator for neurons as truth tables"
+              : "its connections are not a constant of the same graph, or its bits are not valid",
+        "--emit portable writes it as a function of ONNX's operators, --emit packed as an operator "
+        "that only anybit has");
+  for (const char* name : {"input_bits", "output_bits", "signed"}) graph::remove_attribute(node, name);
+  graph::Function function = portable::look_up_neurons(*table);
+  const std::int64_t needed = function.opsets[0].version.value_or(1);
+  if (model_.opset().value_or(1) < needed)
+    return error_at(Code::unsupported, fmt::format("node '{}' (LookUpNeurons)", shown(node.name.str())),
+                    fmt::format("its function needs opset {}", needed),
+                    fmt::format("anybit convert-opset --to {}", needed));
+  node.op_type = function.name;
+  add(std::move(function));
+  return {};
 }
 
 void Functions::add(graph::Function function) {

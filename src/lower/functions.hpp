@@ -30,6 +30,7 @@ class Functions {
 
  private:
   void add(graph::Function function);
+  Result<void> set_neurons(graph::Node& node, const graph::Graph& graph);
 
   graph::Model& model_;
   const Mode mode_;

@@ -1,6 +1,7 @@
 #include "ops/finish.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "kernels/conv/activate.hpp"
 #include "kernels/elementwise/float16.hpp"
@@ -26,13 +27,34 @@ void apply(const FinishStep& step, std::span<float> y) {
   kernels::activate(step.activation, y);
 }
 
+// Limits that a rounding to float16 behind them applies in the same pass. Of a zero, either sign could be the
+// limit.
+std::optional<kernels::FloatLimits> limits_of(const FinishStep& step) {
+  const kernels::Activation& activation = step.activation;
+  if (step.through != graph::ElementType::undefined || activation.kind != kernels::Activation::Kind::clip ||
+      !(activation.a < 0 && activation.b > 0))
+    return std::nullopt;
+  return kernels::FloatLimits{activation.a, activation.b};
+}
+
+void apply_all(std::span<const FinishStep> steps, std::span<float> y) {
+  for (std::size_t k = 0; k < steps.size(); ++k) {
+    const auto limits = limits_of(steps[k]);
+    if (limits && k + 1 < steps.size() && steps[k + 1].through == graph::ElementType::float16) {
+      kernels::through_float16(y.data(), y.data(), y.size(), *limits);
+      ++k;
+    } else {
+      apply(steps[k], y);
+    }
+  }
+}
+
 }  // namespace
 
 void finish(std::span<const FinishStep> steps, std::span<float> y) {
   if (steps.empty()) return;
   for (std::size_t i = 0; i < y.size(); i += kFinishPiece) {
-    const std::span<float> run = y.subspan(i, std::min(kFinishPiece, y.size() - i));
-    for (const FinishStep& step : steps) apply(step, run);
+    apply_all(steps, y.subspan(i, std::min(kFinishPiece, y.size() - i)));
   }
 }
 

@@ -95,6 +95,10 @@ class Frame : public Attributes {
   // The steps to apply to output 0. An operator that takes them applies them itself, while parts of the
   // output are in the cache; otherwise the executor does.
   std::span<const FinishStep> take_finish() { return std::exchange(finish_, {}); }
+  // The same for the values of input 0, before anything else. An operator to which a fusion gives such steps
+  // takes them, or lets the executor apply them to a copy of the input.
+  std::span<const FinishStep> take_start() { return std::exchange(start_, {}); }
+  virtual Result<void> apply_start() { return {}; }
   bool is_constant(std::size_t i) const { return i < constant_.size() && constant_[i]; }
 
  protected:
@@ -102,7 +106,7 @@ class Frame : public Attributes {
   std::span<const bool> constant_;
   ThreadPool* pool_ = nullptr;
   const Prepared* prepared_ = nullptr;
-  std::span<const FinishStep> finish_;
+  std::span<const FinishStep> finish_, start_;
 };
 
 // A small integer list (axes, shapes, pads) from an int32 or int64 input.

@@ -39,8 +39,8 @@ Result<std::vector<PassResult>> prepare(graph::Model& model, const PrepareOption
   if (options.only) TRY(check_names(*options.only));
   for (const Descriptor* one : table()) {
     if (!one->run) continue;
-    if (one->always || !options.only || std::ranges::find(*options.only, one->name) != options.only->end())
-      chosen.push_back(one);
+    const bool named = options.only && std::ranges::find(*options.only, one->name) != options.only->end();
+    if (one->always || named || (!options.only && !one->on_request)) chosen.push_back(one);
   }
   std::vector<PassResult> results;
   for (const Descriptor* one : chosen) results.push_back({one->name, one->summary, 0});

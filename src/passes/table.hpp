@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "anybit/limits.hpp"
 #include "anybit/result.hpp"
@@ -43,6 +44,7 @@ struct PassOptions {
   Limits limits = {};
   graph::Budget* budget = nullptr;                // shared by all passes; null: `prepare` creates one
   std::shared_ptr<ops::Memory> memory = nullptr;  // for computed constants; null: one per pass
+  std::vector<std::string>* remarks = nullptr;    // gets what a pass that was asked for left as it is
 
   bool keeps(const graph::Node& node) const {
     return !node.name.empty() && (keep.contains(node.name.str()) || named.contains(node.name.str()));
@@ -95,6 +97,7 @@ struct Descriptor {
   bool always = false;  // others rely on it: it runs even if not selected
   Match match = nullptr;
   Also also = Also::nobody;
+  bool on_request = false;  // runs only if selected by name
 };
 
 bool before(const Descriptor& a, const Descriptor& b);

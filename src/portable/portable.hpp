@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "anybit/result.hpp"
+#include "formats/neuron_table.hpp"
 #include "formats/use.hpp"
 #include "graph/model.hpp"
 
@@ -27,8 +28,9 @@ Result<graph::Function> decode(const formats::Use& use);
 
 // Operation and format of a function.
 struct RecognisedFunction {
-  std::string_view op;  // "QuantizeDequantize" or "Decode"
-  formats::Use use;
+  std::string_view op;  // "QuantizeDequantize", "Decode" or "LookUpNeurons"
+  formats::Use use;     // of the first two
+  formats::NeuronTable neuron = {};
 };
 // nullopt unless the body is exactly what this version of anybit writes for the use in the doc string.
 std::optional<RecognisedFunction> recognise_function(const graph::Function& function);

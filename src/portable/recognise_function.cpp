@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "portable/look_up_neurons.hpp"
 #include "portable/portable.hpp"
 
 namespace anybit::portable {
@@ -66,12 +67,17 @@ constexpr std::array kKinds = {Kind{"QuantizeDequantize", quantize_dequantize}, 
 }  // namespace
 
 std::optional<RecognisedFunction> recognise_function(const Function& function) {
+  if (function.name.str().starts_with("LookUpNeurons")) {
+    const auto table = read_neuron_table(function.doc.str());
+    if (!table || !same(function, look_up_neurons(*table))) return std::nullopt;
+    return RecognisedFunction{"LookUpNeurons", {}, *table};
+  }
   for (const Kind& kind : kKinds) {
     if (!function.name.str().starts_with(kind.op)) continue;
     const auto use = formats::read_use(function.doc.str());
     if (!use.ok()) return std::nullopt;
     const auto made = kind.make(*use);
-    if (made.ok() && same(function, *made)) return RecognisedFunction{kind.op, *use};
+    if (made.ok() && same(function, *made)) return RecognisedFunction{kind.op, *use, {}};
   }
   return std::nullopt;
 }

@@ -4,6 +4,7 @@
 
 #include "graph/index.hpp"
 #include "graph/node.hpp"
+#include "portable/look_up_neurons.hpp"
 #include "portable/packed_matmul.hpp"
 
 namespace anybit::portable {
@@ -30,6 +31,10 @@ std::int64_t change_calls(std::vector<graph::Node>& nodes, const Meanings& meani
 
 void to_operator(graph::Node& node, const RecognisedFunction& meaning) {
   node.op_type = graph::Text(std::string(meaning.op));
+  if (meaning.op == "LookUpNeurons") {
+    set_neuron_attributes(node, meaning.neuron);
+    return;
+  }
   node.attributes.push_back(graph::attribute("format", formats::to_string(meaning.use)));
   take_compute_hint(node, node);
 }

@@ -39,6 +39,7 @@
 #include "quantize/rounding_data.hpp"
 #include "quantize/scope.hpp"
 #include "quantize/stopwatch.hpp"
+#include "quantize/sums_in_passing.hpp"
 #include "quantize/training.hpp"
 #include "quantize/wanted_refinements.hpp"
 #include "refine/table.hpp"
@@ -105,6 +106,7 @@ class Quantizer {
     TRY(refine(Descriptor::Phase::graph, annotation, {}));
     find_refinements(annotation);  // nodes may have been inserted
     report_.prepare_seconds = watch_.lap();
+    if (!settings_.training) sums_ = SumsInPassing::of(*model_, refinements_, settings_.executor);
     const std::vector<calibrate::Statistics> statistics = TRY(calibrate(annotation));
     if (!settings_.training) TRY(refine(Descriptor::Phase::after, annotation, statistics));
     report_.calibrate_seconds = watch_.lap();
@@ -204,7 +206,7 @@ class Quantizer {
     if (auto guessed = annotate_at(opset_for(recipe_))) return *std::move(guessed);
     Annotation annotation =
         TRY(quantizing::annotate(*model_, recipe_, settings_.target, settings_.executor.limits));
-    const std::int64_t needed = TRY(needed_by(annotation));
+    const std::int64_t needed = TRY(opset_for(annotation.graph, settings_.functions));
     if (!anything(annotation.graph) || needed <= model_->opset().value_or(1)) return annotation;
     passes::Raised raised = TRY(passes::raise_opset(*model_, needed, settings_.executor.limits));
     *model_ = std::move(raised.model);
@@ -220,7 +222,9 @@ class Quantizer {
     auto model = std::make_shared<Model>(std::move(raised->model));
     auto annotation = quantizing::annotate(*model, recipe_, settings_.target, settings_.executor.limits);
     if (!annotation.ok() || !anything(annotation->graph)) return std::nullopt;
-    if (const auto needed = needed_by(*annotation); !needed.ok() || *needed != opset) return std::nullopt;
+    if (const auto needed = opset_for(annotation->graph, settings_.functions);
+        !needed.ok() || *needed != opset)
+      return std::nullopt;
     model_ = std::move(model);
     report_.opset_after = opset;
     return std::move(annotation).value();
@@ -232,10 +236,6 @@ class Quantizer {
     return {.any = next_ != nullptr || settings_.known != nullptr,
             .known = settings_.known,
             .bytes = limit > 0 ? std::min(kUsual, limit / 2) : kUsual};
-  }
-
-  Result<std::int64_t> needed_by(const Annotation& annotation) const {
-    return opset_for(annotation.graph, settings_.functions);
   }
 
   // After a change of the model. Training takes the place of refinements that round weights.
@@ -289,13 +289,13 @@ class Quantizer {
         watched(annotation, settings_.histograms && !settings_.known);
     if (!gathered_.empty()) return recall(names, gathered_, report_.samples);
     if (names.empty()) {
-      if ((next_ || settings_.known) && !needs_samples() && !settings_.training)
+      if ((next_ || settings_.known) && chosen_.most() == 0 && !settings_.training)
         report_.remarks.push_back(fmt::format("recipe '{}' needs no {}: calibration does not use them",
                                               recipe_.name, settings_.known ? "ranges" : "samples"));
       return std::vector<calibrate::Statistics>();
     }
     if (settings_.known) {
-      if (next_ && !needs_samples())
+      if (next_ && chosen_.most() == 0)
         report_.remarks.emplace_back(
             "the ranges are from the file: the samples are not used for calibration");
       return recall(names, *settings_.known, report_.samples);
@@ -310,6 +310,7 @@ class Quantizer {
   Result<std::vector<calibrate::Statistics>> gather(const std::vector<calibrate::Watched>& names) {
     calibrate::GatherOptions options = settings_.gather;
     options.executor = settings_.executor;
+    options.beside = sums_.beside();
     if (!report_.refinements.empty()) options.outputs = {};  // they have changed the model
     std::int64_t samples = 0;
     const auto progress = options.progress;
@@ -341,7 +342,7 @@ class Quantizer {
       ahead_.pop_front();
     }
     if (sample && settings_.training) TRY(store_.add(*sample));
-    if (sample && needs_samples()) TRY(chosen_.offer(*sample));
+    if (sample && chosen_.most() > 0) sums_.read(TRY(chosen_.offer(*sample)), chosen_);
     return sample;
   }
 
@@ -387,11 +388,6 @@ class Quantizer {
     if (chosen_.most() != samples) chosen_ = ChosenSamples(samples);
   }
 
-  bool needs_samples() const {
-    return std::ranges::any_of(refinements_,
-                               [](const WantedRefinement& one) { return one.row->needs_samples; });
-  }
-
   // Applies the refinements of this phase to the float model, and annotates the result again.
   Result<void> refine(Descriptor::Phase phase, Annotation& annotation,
                       const std::vector<calibrate::Statistics>& statistics) {
@@ -405,6 +401,7 @@ class Quantizer {
       Refining work{*model_, one.layers, samples, one.parameters, {}, settings_.executor};
       work.bits = [&](int node) { return bits_of(annotation.graph.nodes[static_cast<std::size_t>(node)]); };
       work.options.threads = pool_.threads();
+      if (one.row->compares_sums) work.seen = sums_.of_chosen();
       work.quantized = [&]() -> Result<Model> {
         TRY(annotate_again(annotation));
         QuantizationReport ignored;
@@ -449,7 +446,7 @@ class Quantizer {
       while (TRY(next_sample())) ++read;
       report_.samples = std::max(report_.samples, read);
     }
-    if (samples_.empty()) samples_ = chosen_.take();
+    if (samples_.empty()) samples_ = sums_.take(chosen_);
     return samples_.empty() ? skipped() : true;
   }
 
@@ -480,7 +477,8 @@ class Quantizer {
   std::shared_ptr<ops::Memory> memory_ = ops::Memory::make();  // of these
   ChosenSamples chosen_;
   std::vector<Sample> samples_;  // a subset, once all samples were offered
-  train::SampleStore store_;     // for training
+  SumsInPassing sums_;
+  train::SampleStore store_;  // for training
   Stopwatch watch_;
 };
 

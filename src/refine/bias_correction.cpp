@@ -17,8 +17,7 @@
 #include "graph/node.hpp"
 #include "graph/quantization.hpp"
 #include "ops/create/random_stream.hpp"
-#include "refine/channel_sums.hpp"
-#include "refine/element_function.hpp"
+#include "refine/layer_sums.hpp"
 #include "refine/shift_bias.hpp"
 #include "refine/shift_estimate.hpp"
 #include "refine/table.hpp"
@@ -33,29 +32,6 @@ using graph::Node;
 // The channels of a convolution's output are its second axis; those of other linear operators are the last.
 bool is_convolution(const Node& node) { return graph::is(node, "Conv") || graph::is(node, "ConvTranspose"); }
 
-// How to measure the output of a layer.
-struct Layer {
-  bool channels_first;
-  ElementFunction function;  // what its consumers compute; empty if there is none
-};
-
-ChannelSums sums_in(const ops::Datum& value, const Layer& layer) {
-  return sums_of(value, layer.channels_first, static_cast<bool>(layer.function));
-}
-
-// Sums up values sample by sample.
-struct Sums final : runtime::Watcher {
-  const std::vector<Layer>& layers;
-  std::vector<std::vector<ChannelSums>> sums;  // by layer and sample
-
-  explicit Sums(const std::vector<Layer>& all) : layers(all), sums(all.size()) {}
-
-  Result<void> see(std::size_t watched, const ops::Datum& value) override {
-    sums[watched].push_back(sums_in(value, layers[watched]));
-    return {};
-  }
-};
-
 // Runs all samples in lockstep: every run stops at each watched value until all have reached it, then
 // continues with the shift that `meet` computed from what `measure` found in each. The runs have threads of
 // their own rather than the pool's, since they wait for each other in the middle of a run. At most as many
@@ -65,7 +41,7 @@ class SideBySide {
   using Measure = std::function<Measured(std::size_t watched, std::size_t sample, const ops::Datum& value)>;
   using Meet = std::function<std::vector<double>(std::size_t watched, std::span<const Measured> samples)>;
 
-  SideBySide(const runtime::Executor& executor, const std::vector<Layer>& layers, int threads,
+  SideBySide(const runtime::Executor& executor, const std::vector<MeasuredLayer>& layers, int threads,
              Measure measure, Meet meet)
       : executor_(executor),
         layers_(layers),
@@ -143,7 +119,7 @@ class SideBySide {
   }
 
   const runtime::Executor& executor_;
-  const std::vector<Layer>& layers_;
+  const std::vector<MeasuredLayer>& layers_;
   const Measure measure_;
   const Meet meet_;
   std::counting_semaphore<> running_;  // limits the number of running threads
@@ -177,25 +153,6 @@ std::vector<double> in_steps(std::vector<double> shift, const std::vector<double
   return shift;
 }
 
-bool has_graphs_inside(const Graph& graph) {
-  bool found = false;
-  for (const Node& node : graph.nodes) graph::each_graph(node, [&](const Graph&) { found = true; });
-  return found;
-}
-
-std::vector<Layer> layers_of(const Model& floating, std::span<const int> nodes,
-                             const runtime::ExecutorOptions& with) {
-  const graph::Index index(*floating.graph);
-  std::vector<Layer> layers;
-  for (const int at : nodes) {
-    const Node& node = floating.graph->nodes[static_cast<std::size_t>(at)];
-    const bool first = is_convolution(node);
-    const std::int64_t row = first ? 0 : channels_of(node, index);
-    layers.push_back({first, ElementFunction::after(floating, index, node.outputs[0], row, with)});
-  }
-  return layers;
-}
-
 // The number of samples that can run at once within the memory limit.
 std::size_t fitting(std::size_t samples, std::int64_t bytes_each, std::int64_t max_memory) {
   constexpr std::int64_t kMost = 1 << 30;
@@ -206,42 +163,50 @@ std::size_t fitting(std::size_t samples, std::int64_t bytes_each, std::int64_t m
 
 }  // namespace
 
+Result<FloatSums> float_sums(const Model& floating, const std::shared_ptr<const MeasuredLayers>& layers,
+                             std::span<const Sample> samples, const runtime::ExecutorOptions& with) {
+  runtime::ExecutorOptions options = with;
+  options.watch = layers->outputs();
+  const auto executor = TRY(runtime::Executor::make(std::make_shared<const Model>(floating), options));
+  const std::int64_t weights = executor->memory().used();
+  FloatSums found;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const ops::RepeatableDraws draws(i);
+    auto sums = std::make_shared<LayerSums>(layers);
+    TRY(executor->run(samples[i], nullptr, sums.get()));
+    found.by_sample.push_back(std::move(sums));
+    if (i > 0) continue;
+    found.run_bytes = executor->memory().peak() - weights;
+    samples = samples.first(fitting(samples.size(), found.run_bytes, with.max_memory));
+  }
+  return found;
+}
+
 Result<std::vector<std::vector<double>>> mean_errors(const Model& floating, const Model& quantized,
                                                      std::span<const int> nodes,
                                                      std::span<const Sample> samples,
-                                                     const runtime::ExecutorOptions& with) {
+                                                     const runtime::ExecutorOptions& with,
+                                                     const FloatSums& known) {
   std::vector<std::vector<double>> errors(nodes.size());
-  if (has_graphs_inside(*floating.graph)) return errors;  // samples could take different branches
+  if (has_graphs_inside(*floating.graph)) return errors;
+  const auto layers = MeasuredLayers::of(floating, nodes, with);
+  FloatSums own;
+  if (!known.cover(samples.size(), *layers)) own = TRY(float_sums(floating, layers, samples, with));
+  const FloatSums& right = own.by_sample.empty() ? known : own;
+  samples = samples.first(fitting(samples.size(), right.run_bytes, with.max_memory));
   runtime::ExecutorOptions options = with;
-  const std::vector<Layer> layers = layers_of(floating, nodes, with);
-  for (const int node : nodes)
-    options.watch.push_back(floating.graph->nodes[static_cast<std::size_t>(node)].outputs[0]);
-  const auto executor_of = [&](const Model& model) {
-    return runtime::Executor::make(std::make_shared<const Model>(model), options);
-  };
-  Sums right(layers);
-  {
-    const auto executor = TRY(executor_of(floating));
-    const std::int64_t weights = executor->memory().used();
-    for (std::size_t i = 0; i < samples.size(); ++i) {
-      const ops::RepeatableDraws draws(i);
-      TRY(executor->run(samples[i], nullptr, &right));
-      if (i == 0)
-        samples =
-            samples.first(fitting(samples.size(), executor->memory().peak() - weights, with.max_memory));
-    }
-  }
+  options.watch = layers->outputs();
   options.threads = 1;
   const graph::Index index(*quantized.graph);
-  const auto executor = TRY(executor_of(quantized));
+  const auto executor = TRY(runtime::Executor::make(std::make_shared<const Model>(quantized), options));
   const auto measure = [&](std::size_t i, std::size_t sample, const ops::Datum& value) {
-    if (right.sums[i].size() <= sample) return Measured();
-    return measured(right.sums[i][sample], sums_in(value, layers[i]), layers[i].function);
+    const MeasuredLayer& layer = layers->all()[i];
+    return measured(*right.by_sample[sample]->of(layer), sums_in(value, layer), layer.function);
   };
   const auto meet = [&](std::size_t i, std::span<const Measured> found) {
     return errors[i] = in_steps(shift_of(found), steps_of_bias(*quantized.graph, index, options.watch[i]));
   };
-  SideBySide all(*executor, layers, with.threads, measure, meet);
+  SideBySide all(*executor, layers->all(), with.threads, measure, meet);
   TRY(all.run(samples));
   return errors;
 }
@@ -256,7 +221,8 @@ Result<std::int64_t> refine(Refining& work) {
   if (work.layers.empty()) return 0;
   work.layers = with_biases(*work.model.graph, std::move(work.layers));
   const Model quantized = TRY(work.quantized());
-  const auto errors = TRY(mean_errors(work.model, quantized, work.layers, work.samples, work.options));
+  const auto errors =
+      TRY(mean_errors(work.model, quantized, work.layers, work.samples, work.options, work.seen));
   return shift_biases(*work.model.graph, work.layers, errors);
 }
 
@@ -269,6 +235,7 @@ std::span<const Descriptor> bias_correction_descriptors() {
        .summary = "bias correction: biases compensate the shift of output means on calibration data",
        .phase = Descriptor::Phase::after,
        .needs_samples = true,
+       .compares_sums = true,
        .parameters = {{.name = "samples",
                        .preset = std::int64_t{8},
                        .doc = "number of calibration samples",

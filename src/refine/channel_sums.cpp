@@ -31,6 +31,9 @@ struct Channels {
     return at_place / inner * count * inner + c / 8 * group + c % 8 * channel + at_place % inner * place;
   }
 
+  // Whether the channels of a place are neighbours, and rows of them follow each other.
+  bool in_rows() const { return channel == 1 && (place == count || inner == 1); }
+
   // Calls see(first channel, up to eight, elements) for groups of eight channels.
   template <class T, class See>
   void each(T* numbers, See see) const {
@@ -47,6 +50,14 @@ std::int64_t picked_place(std::int64_t k, std::int64_t places) {
   constexpr std::uint64_t kGoldenRatio = 0x9E3779B9;  // times 2^32
   const std::uint64_t turn = static_cast<std::uint64_t>(k + 1) * kGoldenRatio & 0xFFFFFFFF;
   return static_cast<std::int64_t>(static_cast<double>(turn) / 0x1p32 * static_cast<double>(places));
+}
+
+void add_row(const float* x, std::int64_t count, double* totals) {
+  for (std::int64_t c = 0; c < count; ++c) totals[c] += static_cast<double>(x[c]);
+}
+
+void shift_row(float* x, std::int64_t count, const float* by) {
+  for (std::int64_t c = 0; c < count; ++c) x[c] += by[c];
 }
 
 std::vector<float> picked(const float* x, const Channels& channels) {
@@ -67,30 +78,49 @@ ChannelSums sums_of(const ops::Datum& value, bool channels_first, bool pick) {
   const auto at = Channels::of(value.array, channels_first);
   if (!at) return {};
   ChannelSums sum{std::vector<double>(static_cast<std::size_t>(at->count)), at->outer * at->inner, {}};
-  at->each(value.array.data<float>(), [&](std::int64_t first, std::int64_t channels, const float* x) {
-    double totals[8] = {};
-    if (at->channel == 1) {  // contiguous channels
-      for (std::int64_t i = 0; i < at->inner; ++i) {
-        for (std::int64_t c = 0; c < channels; ++c) totals[c] += static_cast<double>(x[i * at->place + c]);
+  const float* values = value.array.data<float>();
+  if (at->in_rows()) {
+    for (std::int64_t i = 0; i < at->outer * at->inner; ++i)
+      add_row(values + i * at->count, at->count, sum.channels.data());
+  } else {
+    at->each(values, [&](std::int64_t first, std::int64_t channels, const float* x) {
+      double* totals = &sum.channels[static_cast<std::size_t>(first)];
+      if (at->channel == 1) {
+        double row[8] = {};  // a stored group has eight channels
+        for (std::int64_t i = 0; i < at->inner; ++i) add_row(x + i * at->place, 8, row);
+        for (std::int64_t c = 0; c < channels; ++c) totals[c] += row[c];
+        return;
       }
-    } else {
       for (std::int64_t c = 0; c < channels; ++c) {
-        for (std::int64_t i = 0; i < at->inner; ++i) totals[c] += static_cast<double>(x[c * at->channel + i]);
+        double total = 0;
+        for (std::int64_t i = 0; i < at->inner; ++i) total += static_cast<double>(x[c * at->channel + i]);
+        totals[c] += total;
       }
-    }
-    for (std::int64_t c = 0; c < channels; ++c)
-      sum.channels[static_cast<std::size_t>(first + c)] += totals[c];
-  });
-  if (pick) sum.picked = picked(value.array.data<float>(), *at);
+    });
+  }
+  if (pick) sum.picked = picked(values, *at);
   return sum;
 }
 
 void shift_channels(ops::Array& array, bool channels_first, std::span<const double> shift) {
+  if (std::ranges::all_of(shift, [](double one) { return one == 0; })) return;
   const auto at = Channels::of(array, channels_first);
-  at->each(array.mutable_data<float>(), [&](std::int64_t first, std::int64_t channels, float* x) {
-    for (std::int64_t i = 0; i < at->inner; ++i) {
-      for (std::int64_t c = 0; c < channels; ++c)
-        x[c * at->channel + i * at->place] += static_cast<float>(shift[static_cast<std::size_t>(first + c)]);
+  std::vector<float> by((shift.size() + 7) / 8 * 8);
+  std::ranges::transform(shift, by.begin(), [](double one) { return static_cast<float>(one); });
+  auto* values = array.mutable_data<float>();
+  if (at->in_rows()) {
+    for (std::int64_t i = 0; i < at->outer * at->inner; ++i)
+      shift_row(values + i * at->count, at->count, by.data());
+    return;
+  }
+  at->each(values, [&](std::int64_t first, std::int64_t channels, float* x) {
+    const float* shifts = &by[static_cast<std::size_t>(first)];
+    if (at->channel == 1) {
+      for (std::int64_t i = 0; i < at->inner; ++i) shift_row(x + i * at->place, channels, shifts);
+      return;
+    }
+    for (std::int64_t c = 0; c < channels; ++c) {
+      for (std::int64_t i = 0; i < at->inner; ++i) x[c * at->channel + i] += shifts[c];
     }
   });
 }

@@ -38,15 +38,22 @@ Result<void> make_own(Sample& sample, ops::Memory& memory) {
   return {};
 }
 
-Result<void> ChosenSamples::offer(const Sample& sample) {
+Result<std::optional<std::uint64_t>> ChosenSamples::offer(const Sample& sample) {
+  if (most_ == 0) return std::optional<std::uint64_t>();
   const std::uint64_t hash = hash_of(sample);
-  if (most_ == 0) return {};
   if (by_hash_.size() == most_) {
     const auto last = std::prev(by_hash_.end());
-    if (hash >= last->first) return {};
+    if (hash >= last->first) return std::optional<std::uint64_t>();
     by_hash_.erase(last);
   }
-  return make_own(by_hash_.emplace(hash, sample)->second, *memory_);
+  TRY(make_own(by_hash_.emplace(hash, sample)->second, *memory_));
+  return std::optional(hash);
+}
+
+std::vector<std::uint64_t> ChosenSamples::numbers() const {
+  std::vector<std::uint64_t> all;
+  for (const auto& [hash, sample] : by_hash_) all.push_back(hash);
+  return all;
 }
 
 std::vector<Sample> ChosenSamples::take() {

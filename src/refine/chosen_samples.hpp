@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,11 @@ class ChosenSamples {
  public:
   explicit ChosenSamples(std::size_t most = 0) : most_(most) {}
   std::size_t most() const { return most_; }
-  Result<void> offer(const Sample& sample);
+  // A number that stands for the sample if it is among the chosen ones for now.
+  Result<std::optional<std::uint64_t>> offer(const Sample& sample);
+  bool has(std::uint64_t number) const { return by_hash_.contains(number); }
+  // The numbers of the chosen samples, in their order.
+  std::vector<std::uint64_t> numbers() const;
   // The subset for a smaller number is a prefix of this one.
   std::vector<Sample> take();
 

@@ -90,6 +90,16 @@ std::vector<int> with_biases(Graph& graph, std::vector<int> nodes) {
   return nodes;
 }
 
+std::vector<int> that_can_have_biases(const Graph& graph, std::vector<int> nodes) {
+  const graph::Index index(graph);
+  std::erase_if(nodes, [&](int at) {
+    const Node& node = graph.nodes[static_cast<std::size_t>(at)];
+    if (graph::is(node, "MatMul") || !graph::input(node, 2).empty()) return !bias_of(graph, index, at);
+    return channels_of(node, index) <= 0 || graph::real(node, "beta", 1) != 1;
+  });
+  return nodes;
+}
+
 std::int64_t shift_biases(Graph& graph, std::span<const int> nodes,
                           std::span<const std::vector<double>> shifts) {
   struct Shifted {

@@ -21,6 +21,9 @@ bool may_have_bias(const graph::Node& node);
 // bias.
 std::vector<int> with_biases(graph::Graph& graph, std::vector<int> nodes);
 
+// The nodes that with_biases() would return.
+std::vector<int> that_can_have_biases(const graph::Graph& graph, std::vector<int> nodes);
+
 // Adds shifts to the biases of nodes, except where a shift is empty. Returns the number of changed nodes,
 // which excludes nodes without a bias and those whose bias would become infinite.
 std::int64_t shift_biases(graph::Graph& graph, std::span<const int> nodes,

@@ -51,8 +51,8 @@ bool may_scale(const Node& node, const graph::Index& index, std::int64_t channel
 
 class Smoothing {
  public:
-  Smoothing(Refining& work, bool inserts, double gain)
-      : work_(work), graph_(*work.model.graph), inserts_(inserts), gain_(gain) {}
+  Smoothing(Refining& work, bool inserts, double gain, double alpha)
+      : work_(work), graph_(*work.model.graph), inserts_(inserts), gain_(gain), alpha_(alpha) {}
 
   Result<std::int64_t> run() {
     find();
@@ -112,6 +112,18 @@ class Smoothing {
     return {};
   }
 
+  static std::vector<double> factors_of(const SeenRows& seen, const std::vector<double>& weights,
+                                        double alpha) {
+    std::vector<double> factors(weights.size(), 1.0);
+    for (std::size_t j = 0; j < factors.size(); ++j) {
+      const double data =
+          std::max(std::abs(static_cast<double>(seen.low[j])), std::abs(static_cast<double>(seen.high[j])));
+      if (data > 0 && weights[j] > 0)
+        factors[j] = std::clamp(math::pow(data, alpha) / math::pow(weights[j], 1 - alpha), 1e-4, 1e4);
+    }
+    return factors;
+  }
+
   // The factors with the least error; empty if there is no gain.
   std::vector<double> best(std::size_t at) const {
     const Shared& shared = shared_[at];
@@ -127,15 +139,10 @@ class Smoothing {
     }
     const LayerBits bits = work_.bits ? work_.bits(shared.layers[0].node) : LayerBits{};
     std::vector<double> chosen;
+    if (alpha_ > 0) return factors_of(seen, weights, alpha_);
     double least = (1 - gain_) * smoothing_error(seen, layers, std::vector<double>(channels, 1), bits);
     for (const double alpha : kAlphas) {
-      std::vector<double> factors(channels, 1.0);
-      for (std::size_t j = 0; j < channels; ++j) {
-        const double data =
-            std::max(std::abs(static_cast<double>(seen.low[j])), std::abs(static_cast<double>(seen.high[j])));
-        if (data > 0 && weights[j] > 0)
-          factors[j] = std::clamp(math::pow(data, alpha) / math::pow(weights[j], 1 - alpha), 1e-4, 1e4);
-      }
+      std::vector<double> factors = factors_of(seen, weights, alpha);
       const double error = smoothing_error(seen, layers, factors, bits);
       if (!(error < least)) continue;
       least = error;
@@ -194,14 +201,15 @@ class Smoothing {
   Refining& work_;
   Graph& graph_;
   const bool inserts_;
-  const double gain_;
+  const double gain_, alpha_;  // alpha_: 0 for the best
   std::vector<Shared> shared_;
   std::vector<SeenRows> seen_;
   std::vector<std::pair<Shared*, std::vector<float>>> multiplied_;
 };
 
 Result<std::int64_t> smooth_model(Refining& work) {
-  return Smoothing(work, formats::flag(work.parameters, "insert"), formats::real(work.parameters, "gain"))
+  return Smoothing(work, formats::flag(work.parameters, "insert"), formats::real(work.parameters, "gain"),
+                   formats::real(work.parameters, "alpha"))
       .run();
 }
 
@@ -226,6 +234,11 @@ std::span<const Descriptor> smooth_descriptors() {
                       {.name = "gain",
                        .preset = 0.1,
                        .doc = "the share of a layer's squared error that must vanish",
+                       .low = 0,
+                       .high = 1},
+                      {.name = "alpha",
+                       .preset = 0.0,
+                       .doc = "the share of the range that goes to the weights; 0: the best of 0.3 to 0.8",
                        .low = 0,
                        .high = 1}},
        .refine = smooth_model}};

@@ -13,6 +13,7 @@
 #include "formats/table.hpp"
 #include "graph/model.hpp"
 #include "refine/chosen_samples.hpp"
+#include "refine/layer_sums.hpp"
 #include "refine/rounding.hpp"
 #include "runtime/executor.hpp"
 
@@ -43,6 +44,7 @@ struct Refining {
   runtime::ExecutorOptions options;
   // Of a node of the main graph.
   std::function<LayerBits(int node)> bits = {};
+  FloatSums seen = {};  // of these samples, if calibration gathered them
 };
 
 struct Descriptor {
@@ -57,6 +59,7 @@ struct Descriptor {
     after,     // after calibration, before lowering
   } phase = Phase::rounding;
   bool needs_samples = false;  // runs the model itself on samples; has an integer parameter `samples`
+  bool compares_sums = false;  // of the layers' outputs; calibration gathers those of the float model
   // Collectors of layer inputs (calibrate/collector_table.hpp). For Phase::rounding they run during
   // calibration, and the task has their results in this order, layer by layer.
   std::vector<std::string_view> needs = {};

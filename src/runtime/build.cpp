@@ -6,8 +6,10 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "ops/conv/conv_blocked.hpp"
 #include "ops/frame.hpp"
 #include "runtime/constants.hpp"
+#include "runtime/edit.hpp"
 #include "runtime/fuse.hpp"
 #include "runtime/operators.hpp"
 #include "runtime/prepare.hpp"
@@ -322,6 +324,17 @@ void find_lifetimes(Program& program) {
   }
 }
 
+// Marks convolutions whose results nobody takes in another layout than the plain one.
+void want_plain(Program& program, const std::vector<bool>& as_it_is) {
+  for (Step& step : program.steps) {
+    const bool conv = is(step, "Conv") || is(step, "FusedConv", ops::kMicrosoft);
+    if (!conv || step.outputs[0] < 0 || as_it_is[static_cast<std::size_t>(step.outputs[0])]) continue;
+    program.made.push_back(*step.node);
+    set_attribute(program.made.back(), ops::kPlainResult, std::int64_t{1});
+    step.node = &program.made.back();
+  }
+}
+
 // 8-bit values are converted to plain layout before DequantizeLinear makes floats of them, which are four
 // times as large.
 void choose_layouts(Program& program) {
@@ -336,6 +349,7 @@ void choose_layouts(Program& program) {
     step.plain_inputs = dequantizes(step) && step.outputs.front() >= 0 &&
                         !as_it_is[static_cast<std::size_t>(step.outputs.front())];
   }
+  want_plain(program, as_it_is);
 }
 
 Result<void> Builder::finish(Program& program) {

@@ -126,6 +126,7 @@ Result<void> Edit::replace(std::size_t first, std::size_t last, graph::Node node
   step.node = &program_.made.back();
   step.inputs = std::move(inputs);
   step.outputs = old.outputs;
+  step.start = origin.start;
   step.finish = old.finish;
   if (first != last) remove(first);
   detach(last);

@@ -38,7 +38,8 @@ class Edit {
   bool removed(std::size_t step) const { return removed_[step]; }
 
   // Replaces two steps with one node: it stands at the position of `last`, produces its outputs with its
-  // finish, and uses `inputs`. `first` is removed; the caller removes the steps between them.
+  // finish, and uses `inputs` with the start of `first`. `first` is removed; the caller removes the steps
+  // between them.
   Result<void> replace(std::size_t first, std::size_t last, graph::Node node, std::vector<int> inputs);
   // Replaces a single step.
   Result<void> replace(std::size_t step, graph::Node node, std::vector<int> inputs);

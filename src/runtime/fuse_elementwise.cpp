@@ -43,7 +43,7 @@ class SlotTypes {
  private:
   ElementType result_of(const Step& step) const {
     const ops::Traits& traits = step.descriptor->traits;
-    if (is(step, "Cast"))
+    if (is(step, "Cast") || is(step, "CastThrough", graph::kAnybit))
       return static_cast<ElementType>(graph::attribute_or(*step.node, "to", std::int64_t{0}));
     if (dequantizes(step)) return of(step.inputs[1]);
     const bool linear = traits.linear != ops::Traits::Linear::none;
@@ -82,8 +82,9 @@ class Chains {
 
   bool fits(const Step& step) const {
     const ops::Descriptor& descriptor = *step.descriptor;
-    if (!descriptor.traits.by_element || descriptor.layouts != ops::Layouts::each || !step.graphs.empty() ||
-        step.outputs.size() != 1 || step.outputs[0] < 0)
+    if (!(descriptor.traits.by_element || is(step, "CastThrough", graph::kAnybit)) ||
+        descriptor.layouts != ops::Layouts::each || !step.graphs.empty() || step.outputs.size() != 1 ||
+        step.outputs[0] < 0)
       return false;
     std::vector<const Array*> constants;
     for (const int slot : step.inputs) {
@@ -114,10 +115,11 @@ class Chains {
           const int maker = edit_.producer(slot);
           if (maker < 0 || group.size() == kMostNodes) continue;
           const auto index = static_cast<std::size_t>(maker);
-          const bool finished = !program_.steps[index].finish.empty();  // its result is not what it computes
-          if (!fits_[index] || finished || group.contains(index) || !leads_only_to(slot, group)) continue;
+          if (!fits_[index] || !only_rounds(index) || group.contains(index) || !leads_only_to(slot, group))
+            continue;
           group.insert(index);
-          if (slots_of(group).size() > kMostSlots || varying(group) > kMostVarying) {
+          if (nodes_of(group) > kMostNodes || slots_of(group).size() > kMostSlots ||
+              varying(group) > kMostVarying) {
             group.erase(index);
           } else {
             grown = true;
@@ -126,6 +128,21 @@ class Chains {
       }
     }
     return {group.begin(), group.end()};
+  }
+
+  // Whether nothing but roundings to float16 follows in the step itself, which become nodes of the group.
+  bool only_rounds(std::size_t index) const {
+    return std::ranges::all_of(program_.steps[index].finish, [](const ops::FinishStep& one) {
+      return one.through == ElementType::float16;
+    });
+  }
+
+  std::size_t nodes_of(const std::set<std::size_t>& group) const {
+    std::size_t count = group.size();
+    for (const std::size_t one : group) {
+      if (one != *group.rbegin()) count += program_.steps[one].finish.size();
+    }
+    return count;
   }
 
   bool leads_only_to(int slot, const std::set<std::size_t>& group) const {
@@ -155,6 +172,18 @@ class Chains {
         std::ranges::count_if(slots, [&](int slot) { return !edit_.constant(slot); }));
   }
 
+  // Rounds the last node's result, which keeps its name.
+  static void add_rounding(graph::Graph& steps) {
+    graph::Node& made = steps.nodes.back();
+    graph::Node node = made;
+    node.attributes.clear();
+    node = cast_through(node, ElementType::float16);
+    node.opset = 1;
+    made.outputs[0] = fmt::format("{} before node {}", made.outputs[0], steps.nodes.size());
+    node.inputs = {made.outputs[0]};
+    steps.nodes.push_back(std::move(node));
+  }
+
   static std::string name_of(int slot) { return slot < 0 ? std::string() : fmt::format("{}", slot); }
 
   Result<void> join(const std::vector<std::size_t>& group) {
@@ -169,6 +198,8 @@ class Chains {
       std::ranges::transform(step.inputs, node.inputs.begin(), name_of);
       node.outputs = {name_of(step.outputs[0])};
       steps.nodes.push_back(std::move(node));
+      if (one == group.back()) break;  // its finish stays
+      for (std::size_t k = 0; k < step.finish.size(); ++k) add_rounding(steps);
     }
     graph::Node node = graph::as_operator(*program_.steps[group.back()].node, "Elementwise", graph::kAnybit);
     node.attributes.clear();

@@ -1,5 +1,8 @@
-// A MatMul of quantized matrices with float output, with or without a bias, becomes MatMulIntegerToFloat.
-// Runs after the fusions that look for a QuantizeLinear after the MatMul.
+// A MatMul of quantized matrices with float output, with or without a bias, becomes MatMulIntegerToFloat, and
+// a Conv of quantized values ConvIntegerToFloat. Runs after the fusions that look for a QuantizeLinear after
+// the MatMul.
+#include <algorithm>
+
 #include "runtime/qdq.hpp"
 
 namespace anybit::runtime {
@@ -55,6 +58,53 @@ Result<void> run(Program& program, const Resources& resources) {
   return {};
 }
 
+// The bias as floats: -1 if it is not a constant with one element per channel.
+int float_bias(Qdq& qdq, int slot, std::int64_t channels) {
+  const auto stored = qdq.from(slot);
+  const Array* values = qdq.edit.constant(stored ? stored->value : slot);
+  if (!values || values->rank() != 1 || values->count() != channels) return -1;
+  if (!stored) return values->type() == ElementType::float32 ? slot : -1;
+  const Array* scale = qdq.edit.constant(stored->scale);
+  const Array* zero = qdq.edit.constant(stored->zero_point);
+  if (values->type() != ElementType::int32 || !scale || scale->type() != ElementType::float32 ||
+      (scale->count() != 1 && scale->count() != channels))
+    return -1;
+  if (!zero || zero->type() != ElementType::int32 ||
+      std::ranges::count(zero->elements<std::int32_t>(), 0) != zero->count())
+    return -1;
+  if (!qdq.resources.afford(channels * 4, channels)) return -1;
+  auto made = Array::make(*qdq.resources.memory, ElementType::float32, values->dims());
+  if (!made.ok()) return -1;
+  for (std::int64_t i = 0; i < channels; ++i)
+    made->mutable_data<float>()[i] = static_cast<float>(values->data<std::int32_t>()[i]) *
+                                     scale->data<float>()[scale->count() == 1 ? 0 : i];
+  return qdq.edit.add_constant(std::move(made).value());
+}
+
+Result<void> run_conv(Program& program, const Resources& resources) {
+  const ops::Descriptor* fused = ops::find(graph::kAnybit, "ConvIntegerToFloat");
+  if (!fused || !fused->run) return {};
+  Qdq qdq(program, resources);
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    if (qdq.edit.removed(i) || !is(program.steps[i], "Conv")) continue;
+    const Step& step = program.steps[i];
+    const auto x = qdq.activation(step.inputs[0]);
+    const auto w = x ? qdq.from(step.inputs[1]) : std::nullopt;
+    const Array* weights = w ? qdq.edit.constant(w->value) : nullptr;
+    if (!weights || weights->rank() < 3 || !qdq.takes(weights->type()) || !qdq.fit(*w, 0)) continue;
+    const std::int64_t channels = weights->dim(0);
+    const bool biased = step.inputs.size() > 2 && step.inputs[2] >= 0;
+    const int bias = biased ? float_bias(qdq, step.inputs[2], channels) : -1;
+    if (biased && bias < 0) continue;
+    std::vector<int> inputs{x->value, w->value, x->scale, w->scale, x->zero_point, w->zero_point};
+    if (biased) inputs.push_back(bias);
+    graph::Node node = graph::as_operator(*step.node, "ConvIntegerToFloat", graph::kAnybit);
+    TRY(qdq.edit.replace(i, std::move(node), std::move(inputs)));
+  }
+  qdq.edit.done();
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> fuse_qdq_float_output_descriptors() {
@@ -62,7 +112,12 @@ std::span<const Descriptor> fuse_qdq_float_output_descriptors() {
       {.name = "qdq_real",
        .order = 14,
        .summary = "MatMul of dequantized matrices with float output becomes MatMulIntegerToFloat",
-       .run = run}};
+       .run = run},
+      {.name = "qdq_real_conv",
+       .order = 14,
+       .summary = "Conv of dequantized values with float output becomes ConvIntegerToFloat",
+       .run = run_conv,
+       .whom = For::running}};
   return all;
 }
 

@@ -1,11 +1,15 @@
 // Rounding to float16 or bfloat16 between a Cast to the type and the Cast back. Values that are rounded
 // already are not rounded again. Otherwise the operator that makes the value rounds it (Step::finish), and
 // applies the activations and limits around it: Conv -> round -> HardSigmoid -> Clip -> round is one step.
+// Behind Concat and Resize, the operators before them do so. A convolution that copies its input, because it
+// has few channels, applies what comes before it (Step::start).
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <optional>
 #include <vector>
 
+#include "kernels/conv/conv_few.hpp"
 #include "ops/conv/conv_call.hpp"
 #include "runtime/activations.hpp"
 #include "runtime/edit.hpp"
@@ -47,6 +51,10 @@ class RoundingFuser {
     }
     for (std::size_t i = 0; i < program_.steps.size(); ++i) {
       while (!edit_.removed(i) && TRY(finish_more(i))) {
+      }
+    }
+    for (std::size_t i = 0; i < program_.steps.size(); ++i) {
+      while (!edit_.removed(i) && TRY(start_more(i))) {
       }
     }
     edit_.done();
@@ -151,24 +159,89 @@ class RoundingFuser {
     return FinishStep{.activation = *activation};
   }
 
+  // Whether elements may change before such a step instead of behind it.
+  bool only_moves(const Step& one) {
+    const Traits& traits = one.descriptor->traits;
+    return (is(one, "Concat") || is(one, "Resize")) && one.outputs.size() == 1 && traits.moves(*one.node) &&
+           !(traits.pass_through.between && traits.pass_through.between(*one.node));
+  }
+
+  // The operators that make the results of a step: itself, or those before it, if it only moves values and
+  // nothing else uses them. None if one of them cannot finish its results.
+  std::vector<std::size_t> makers_of(std::size_t i) {
+    std::vector<std::size_t> makers, open{i};
+    while (!open.empty()) {
+      const Step& one = step(open.back());
+      const std::size_t at = open.back();
+      open.pop_back();
+      if (can_finish(one)) {
+        makers.push_back(at);
+        continue;
+      }
+      const bool moves = only_moves(one) && of_data(one, [&](int slot) {
+                           const int maker = edit_.producer(slot);
+                           if (maker < 0 || edit_.only_consumer(slot) < 0 || !is_float(slot)) return false;
+                           open.push_back(static_cast<std::size_t>(maker));
+                           return true;
+                         });
+      if (!moves) return {};
+    }
+    return makers;
+  }
+
   // Moves the only consumer into the step, if it rounds, or if it applies an activation to rounded values or
   // before they are rounded.
   Result<bool> finish_more(std::size_t i) {
-    if (!can_finish(step(i))) return false;
+    if (!keeps_type(step(i)) || step(i).outputs[0] < 0) return false;
     const int next = edit_.only_consumer(step(i).outputs[0]);
     if (next < 0) return false;
     const auto at = static_cast<std::size_t>(next);
     const auto found = as_finish(step(at));
     if (!found || step(at).inputs[0] != step(i).outputs[0]) return false;
-    if (found->through == ElementType::undefined && step(i).finish.empty()) {
+    const std::vector<std::size_t> makers = makers_of(i);
+    if (makers.empty()) return false;
+    if (found->through == ElementType::undefined &&
+        std::ranges::any_of(makers, [&](std::size_t one) { return step(one).finish.empty(); })) {
       const int behind = edit_.only_consumer(step(at).outputs[0]);
       if (behind < 0 || rounded_to(step(static_cast<std::size_t>(behind))) == ElementType::undefined)
         return false;
     }
-    std::vector<FinishStep> finish = step(i).finish;
-    finish.push_back(*found);
     edit_.absorb(i, at);
-    program_.steps[i].finish = std::move(finish);
+    for (const std::size_t one : makers) program_.steps[one].finish.push_back(*found);
+    return true;
+  }
+
+  // Whether a convolution copies its input before it computes.
+  bool copies_input(const Step& one) {
+    if (!is(one, "Conv") && !is(one, "FusedConv", ops::kMicrosoft)) return false;
+    if (one.inputs.size() < 2 || (one.inputs.size() > 3 && one.inputs[3] >= 0)) return false;
+    const ops::Array* w = edit_.constant(one.inputs[1]);
+    if (!w || w->type() != ElementType::float32) return false;
+    const auto dilations = graph::attribute_or(*one.node, "dilations", std::vector<std::int64_t>());
+    return w->rank() >= 3 && w->dim(1) <= kernels::kFewChannels &&
+           (dilations.empty() || dilations.back() == 1) &&
+           graph::attribute_or(*one.node, "group", std::int64_t{1}) == 1;
+  }
+
+  // Moves the producer of a convolution's input into it. The padding is added later, so zero must stay zero.
+  Result<bool> start_more(std::size_t i) {
+    if (!copies_input(step(i))) return false;
+    const int before = edit_.producer(step(i).inputs[0]);
+    if (before < 0 || edit_.only_consumer(step(i).inputs[0]) < 0) return false;
+    const Step& one = step(static_cast<std::size_t>(before));
+    const auto found = as_finish(one);
+    if (!found || !one.start.empty() || !is_float(one.inputs[0])) return false;
+    std::vector<FinishStep> start{*found};
+    start.insert(start.end(), one.finish.begin(), one.finish.end());
+    float zero = 0;
+    ops::finish(start, {&zero, 1});
+    if (std::bit_cast<std::uint32_t>(zero) != 0) return false;
+    start.insert(start.end(), step(i).start.begin(), step(i).start.end());
+    std::vector<int> inputs = step(i).inputs;
+    inputs[0] = one.inputs[0];
+    edit_.remove(static_cast<std::size_t>(before));
+    TRY(edit_.replace(i, *step(i).node, std::move(inputs)));
+    program_.steps[i].start = std::move(start);
     return true;
   }
 

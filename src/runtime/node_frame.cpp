@@ -22,6 +22,7 @@ NodeFrame::NodeFrame(Context& context, const Step& step, std::size_t index, cons
   pool_ = &context.pool_;
   prepared_ = prepared;
   finish_ = step.finish;
+  start_ = step.start;
   inputs_ = context.pointers_;
   constant_ = {step.constant.get(), step.constant ? step.inputs.size() : 0};
 }
@@ -62,7 +63,7 @@ Result<Array> NodeFrame::make(std::size_t i, ElementType type, const Dims& dims,
 }
 
 Result<void> NodeFrame::make_plain(std::size_t i) {
-  if (i >= step_.inputs.size() || step_.inputs[i] < 0) return {};
+  if (i >= step_.inputs.size() || step_.inputs[i] < 0 || &datum(i) == &started_) return {};
   context_.pointers_[i] = TRY(context_.plain(step_.inputs[i]));
   return {};
 }
@@ -174,6 +175,24 @@ Result<void> NodeFrame::finish() {
     ops::finish(steps, {y.mutable_data<float>() + first, static_cast<std::size_t>(last - first)});
   });
   ops::clear_padding(y);
+  return {};
+}
+
+Result<void> NodeFrame::apply_start() {
+  const std::span<const ops::FinishStep> steps = take_start();
+  if (steps.empty()) return {};
+  TRY(make_plain(0));
+  const Array& x = in(0);
+  if (x.type() != ElementType::float32)
+    return ops::wrong(fmt::format("the input is {}", to_string(x)), "float32, as the fusion expected");
+  Array copy = TRY(ops::scratch_array(*this, ElementType::float32, x.dims(), Layout::plain));
+  ops::parallel(*this, x.count(), 0.3, [&](std::int64_t first, std::int64_t last) {
+    const std::span part(copy.mutable_data<float>() + first, static_cast<std::size_t>(last - first));
+    std::copy_n(x.data<float>() + first, last - first, part.begin());
+    ops::finish(steps, part);
+  });
+  started_ = Datum(std::move(copy));
+  context_.pointers_[0] = &started_;
   return {};
 }
 

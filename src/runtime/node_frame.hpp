@@ -31,6 +31,7 @@ class NodeFrame final : public ops::Frame {
   Result<std::span<const ops::Datum>> call(std::string_view attribute,
                                            std::span<const ops::Datum> inputs) override;
   ops::Memory& memory() override { return *context_.memory_; }
+  Result<void> apply_start() override;
   // Applies the step's finish, if the operator has not done it.
   Result<void> finish();
 
@@ -53,6 +54,7 @@ class NodeFrame final : public ops::Frame {
   const Step& step_;
   std::size_t index_;
   bool is_shared_ = false;                  // output 0 may share memory with an input
+  ops::Datum started_;                      // input 0 after the step's start
   std::forward_list<ops::Datum> unwanted_;  // outputs without a name: kept until the node is done
 };
 

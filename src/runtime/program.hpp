@@ -43,6 +43,7 @@ struct Step {
   std::vector<int> captured;            // slots that its inner graphs use
   std::vector<int> released;            // slots whose last use it is
   std::vector<Shown> shown;             // of its outputs
+  std::vector<ops::FinishStep> start;   // applied to the values of input 0 before the operator
   std::vector<ops::FinishStep> finish;  // applied to output 0 after the operator
   struct Inner {
     std::string attribute;

@@ -7,6 +7,8 @@ import subprocess
 import numpy as np
 import pytest
 from support.devices import DIGITS
+from support.tflite_cases import CASES
+from support.tflite_files import as_circle, litert
 
 MODEL = DIGITS / "digits.onnx"
 
@@ -50,8 +52,18 @@ def test_a_package_folder_is_a_model(onert_run, model, tmp_path):
     shutil.move(model, tmp_path / "package" / "net.onnx")
     onert_run("-q", "int8_wo", "package")
     assert (tmp_path / "package" / "net.q.onnx").exists()
-    (tmp_path / "package" / "metadata" / "MANIFEST").write_text('{"models": ["net.circle"]}')
-    assert "it has 'net.circle' (circle); one model of a known type (onnx)" in onert_run("package", code=1)
+    (tmp_path / "package" / "metadata" / "MANIFEST").write_text('{"models": ["net.gguf"]}')
+    assert "it has 'net.gguf' (gguf); one model of a known type (onnx, circle, tflite)" in onert_run("package", code=1)
+
+
+def test_a_circle_file_is_a_model(onert_run, tmp_path):
+    content, (x,), _ = CASES["CONV_2D"]()
+    (tmp_path / "net.circle").write_bytes(as_circle(content))
+    np.save(tmp_path / "x.npy", x)
+    onert_run("net.circle", "--load", "x.npy", "--dump:raw", "out")
+    np.testing.assert_allclose(np.fromfile(tmp_path / "out.0", np.float32), litert(content, [x])[0].ravel(), rtol=1e-4, atol=1e-5)
+    onert_run("-q", "int8_wo", "net.circle")
+    assert (tmp_path / "net.q.onnx").exists()
 
 
 def test_the_number_of_threads_is_a_variable(onert_run):

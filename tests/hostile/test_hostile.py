@@ -102,9 +102,9 @@ def test_an_empty_file(loader):
     (b"ir_version: 8\ngraph {\n}\n", "text"),
     (b'{"irVersion": "8"}', "JSON"),
     (b"PK\x03\x04" + bytes(60), "zip"),
-    (b"\x1c\0\0\0TFL3" + bytes(60), "TensorFlow Lite"),
+    (b"\x1c\0\0\0ORTM" + bytes(60), "ONNX Runtime"),
     (b"\x80\x02\x8a\x0al\xfc\x9c\x46\xf9", "PyTorch"),
-], ids=["text", "json", "zip", "tflite", "pickle"])
+], ids=["text", "json", "zip", "ort", "pickle"])
 def test_other_files_are_recognised(loader, data, kind):
     loader.refuse(data, "malformed: byte ", "looks like", kind, "anybit does not read")
 

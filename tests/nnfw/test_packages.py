@@ -29,8 +29,8 @@ def package(tmp_path, model):
     {"models": ["net.onnx"], "model-types": ["onnx"], "major-version": "1", "configs": []},
     {"models": ["net.bin"], "model-types": ["onnx"]},
     {"models": ["sub/net.onnx"], "model-types": ["ONNX"]},
-    {"models": ["net.circle", "net.onnx"], "model-types": ["circle", "onnx"]},
-    {"models": ["net.tflite", "net.onnx"]},
+    {"models": ["net.gguf", "net.onnx"], "model-types": ["gguf", "onnx"]},
+    {"models": ["net.pb", "net.onnx"]},
 ])
 def test_the_onnx_model_of_a_package_is_loaded(create, package, manifest):
     session = create()
@@ -45,8 +45,8 @@ def test_results_are_written_beside_the_model_in_the_package(create, package):
 
 
 @pytest.mark.parametrize("manifest, message", [
-    ({"models": ["net.circle"], "model-types": ["circle"]}, "it has 'net.circle' (circle); one model of a known type (onnx)"),
-    ({"models": ["net.tflite"]}, "it has 'net.tflite' (tflite)"),
+    ({"models": ["net.gguf"], "model-types": ["gguf"]}, "it has 'net.gguf' (gguf); one model of a known type (onnx, circle, tflite)"),
+    ({"models": ["net.pb"]}, "it has 'net.pb' (pb)"),
     ({"models": ["net"]}, "it has 'net' ()"),
     ({"models": []}, "it has no model"),
     ({"models": "net.onnx"}, "it has no model"),

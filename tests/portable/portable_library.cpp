@@ -8,6 +8,7 @@
 #include "io/onnx/save.hpp"
 #include "kernels/codec/stored_fields.hpp"
 #include "kernels/codec/tensor_codec.hpp"
+#include "portable/look_up_neurons.hpp"
 #include "portable/portable.hpp"
 
 using namespace anybit;
@@ -123,6 +124,14 @@ Result<std::string> decode_model(const char* text, const formats::Dims& coded, c
   return onnx::serialize(model);
 }
 
+// A model whose only function is that of LookUpNeurons.
+Result<std::string> neurons_model(const char* text) {
+  const auto table = portable::read_neuron_table(text);
+  if (!table) return invalid_argument(fmt::format("'{}' is no neuron", text));
+  return onnx::serialize(
+      model_of(portable::look_up_neurons(*table), {"x", "connections", "tables"}, nullptr, 0));
+}
+
 Result<std::string> quantized(const char* text, const formats::Dims& dims, const float* values, float* out) {
   const kernels::TensorCodec codec = TRY(codec_of(TRY(formats::read_use(text)), dims));
   ThreadPool pool(1);
@@ -161,6 +170,9 @@ EXPORT const char* portable_decode_model(const char* text, const std::int64_t* c
                                          std::size_t* length) {
   return keep(decode_model(text, dims_of(coded, packed_rank), dims_of(dims, rank), values, codes, opset, out),
               length);
+}
+EXPORT const char* portable_neurons_model(const char* text, std::size_t* length) {
+  return keep(neurons_model(text), length);
 }
 EXPORT int portable_quantize(const char* text, const std::int64_t* dims, int rank, const float* values,
                              float* out) {

@@ -7,6 +7,7 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 from support.quantizing import Executor, in_onnxruntime, net, run_tool, samples
+from support.tree import ROOT
 
 FORMATS = ("int4 sym block 16", "int4 asym channel", "uint8 asym tensor", "int2 sym block 8", "mxfp4_e2m1", "nvfp4", "mx4", "mx6",
            "ternary channel", "fp4_e2m1 channel", "bfp16", "block_minifloat", "fp8_e4m3", "log", "fixed frac auto")
@@ -206,7 +207,58 @@ def test_auto_that_cannot_reach_its_bound_says_the_best(tool, model, tmp_path):
     (["--auto"], "--auto needs data to measure the model on"),
     (["--min-snr", "20"], "--min-snr and --recipe-out belong to --auto"),
     (["--auto", "--min-snr", "-1"], "--min-snr"),
+    (["--max-drop", "1"], "--max-drop and --metric belong to --auto"),
+    (["--auto", "--calib", "DATA", "--max-drop", "1"], "--max-drop has nothing to measure"),
+    (["--auto", "--calib", "DATA", "--metric", "true"], "--metric has no bound"),
+    (["--auto", "--calib", "DATA", "--metric", "true", "--max-drop", "1"], "--metric: '' is not a number"),
+    (["--auto", "--calib", "DATA", "--metric", "exit 3 #", "--max-drop", "1"], "--metric: the command fails with status 3"),
+    (["--auto", "--calib", "DATA", "--min-snr", "3", "--max-drop", "1"], "--min-snr excludes --max-drop"),
 ])
 def test_auto_with_missing_options_is_an_error(tool, model, tmp_path, flags, message):
+    flags = [model[1] if one == "DATA" else one for one in flags]
     done = run_tool(tool, "quantize", model[0], "-o", tmp_path / "made.onnx", "--recipe", "w4", *flags, code="error")
     assert message in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def digits_data(folder, count=60):
+    images = ((np.load(ROOT / "examples/digits/test_images.npy")[:count].astype(np.float32) / 255 - 0.1307) / 0.3081)
+    labels = np.load(ROOT / "examples/digits/test_labels.npy")[:count]
+    folder.mkdir()
+    for k, image in enumerate(images):
+        np.save(folder / f"{k:04}.npy", image[None])
+    np.save(folder.parent / "labels.npy", labels.astype(np.int64))
+    return images.astype(np.float32), labels
+
+
+def top_1(path, images, labels):
+    return 100 * float((Executor(str(path)).run({"image": images})[0].argmax(1) == labels).mean())
+
+
+def test_auto_keeps_the_accuracy_on_labels(tool, tmp_path):
+    images, labels = digits_data(tmp_path / "data")
+    digits, made = ROOT / "examples/digits/digits.onnx", tmp_path / "made.onnx"
+    common = ("quantize", digits, "-o", made, "--recipe", "binary", "--calib", tmp_path / "data", "--labels", tmp_path / "labels.npy")
+    run_tool(tool, *common)
+    wanted = top_1(digits, images, labels) - 4
+    assert top_1(made, images, labels) < wanted
+    done = run_tool(tool, *common, "--auto", "--max-drop", "4")
+    assert re.search(r"Auto +[-0-9.]+ dB, then [0-9.]+ %: \d+ layers as", done.stdout)
+    assert top_1(made, images, labels) >= wanted
+
+
+def test_auto_keeps_a_metric_of_the_callers_own(tool, model, tmp_path):
+    """The command is a script that counts quantized values: a drop of nothing is out of reach, for the float model is no answer."""
+    script, made = tmp_path / "metric.sh", tmp_path / "it's made.onnx"
+    script.write_text('#!/bin/sh\necho "file: $1"\necho -$(grep -ao DequantizeLinear "$1" | wc -l)\n')
+    script.chmod(0o755)
+    common = ("quantize", model[0], "-o", made, "--recipe", "w8", "--calib", model[1])
+    run_tool(tool, *common)
+    most = made.read_bytes().count(b"DequantizeLinear")
+    assert most > 2
+    done = run_tool(tool, *common, "--auto", "--metric", script, "--max-drop", most - 1)
+    assert re.search(r"Auto +[-0-9.]+ dB, then -\d+: \d+ layers as float", done.stdout)
+    assert 0 < made.read_bytes().count(b"DequantizeLinear") < most
+    done = run_tool(tool, *common, "--auto", "--metric", script, "--max-drop", "0", code="error")
+    assert "cannot be reached; the best is -" in done.stderr
+    assert not list(tmp_path.glob("*.trial.onnx"))

@@ -173,7 +173,9 @@ WORDS = (
          r"|[a-z]Codes(?![a-z])|(?<![a-z])Codes(?=[A-Z]|\b)",
          "quantized values, integers; for weights in any format: packed", {
              **CODECS, **CODEC_USERS,
-             "include/anybit/result.hpp": "error codes", "tests/e2e/test_calibrate_cli.py": "exit codes"}),
+             "include/anybit/result.hpp": "error codes", "tests/e2e/test_calibrate_cli.py": "exit codes",
+             "src/tflite/": "operator codes: the name of a table in the published schema",
+             "tests/support/tflite_files.py": "the same", "tests/tflite/test_tflite_files.py": "the same"}),
     Word("codes of integers", word(r"(?:u?int(?:8|16|32)|integers?|activation|signed) codes"), "quantized values, integers"),
     # Refinements.
     Word("keep sums", word("keep[ _]sums?", "keeps (?:the )?sums", "sums[ _]kept", "kept sums") + "|KeepSums", "sum-preserving rounding"),

@@ -162,7 +162,11 @@ TRANSPOSED = [  # channels, outputs, groups, attributes
     (12, 8, 2, dict(kernel_shape=[4, 3], strides=[3, 1], dilations=[1, 2], pads=[0, 1, 2, 0])),
     (32, 16, 2, dict(kernel_shape=[3, 3], strides=[1, 2])), (4, 4, 4, dict(kernel_shape=[3, 3], output_shape=[23, 21], strides=[2, 2])),
     (5, 8, 1, dict(kernel_shape=[3, 3], auto_pad="SAME_UPPER", strides=[2, 2])),
-    (5, 8, 1, dict(kernel_shape=[3], strides=[2])), (8, 8, 1, dict(kernel_shape=[2, 3, 2], strides=[2, 1, 2]))]
+    (5, 8, 1, dict(kernel_shape=[3], strides=[2])), (8, 8, 1, dict(kernel_shape=[2, 3, 2], strides=[2, 1, 2])),
+    # Windows that do not overlap, and few outputs: all phases are one convolution.
+    (16, 1, 1, dict(kernel_shape=[2, 2], strides=[2, 2])), (5, 3, 1, dict(kernel_shape=[2, 4], strides=[2, 4])),
+    (8, 7, 1, dict(kernel_shape=[3, 3], strides=[3, 3], auto_pad="VALID")), (9, 2, 1, dict(kernel_shape=[5], strides=[5])),
+    (3, 1, 1, dict(kernel_shape=[2, 3, 2], strides=[2, 3, 2]))]
 
 
 @pytest.mark.parametrize("number", range(len(TRANSPOSED)))

@@ -150,3 +150,23 @@ def test_dynamic_quantization_of_a_convolution_output_matches_its_values(channel
     numbers, quantized, scale, zero = Executor(model).run([x])
     assert zero == 0 and scale == np.float32(numbers.max() / np.float32(255))
     np.testing.assert_array_equal(quantized, np.rint(numbers / scale).astype(np.uint8))
+
+
+@pytest.mark.parametrize("groups, outputs, bias", [(1, 12, "int32"), (8, 8, "float"), (1, 12, None), (2, 12, "int32")])
+def test_a_quantized_convolution_with_float_output_computes_on_integers(groups, outputs, bias):
+    """DequantizeLinear → Conv → Relu with float output: the sums are integers, the result is that of the float nodes but for rounding."""
+    random = np.random.default_rng(SEED)
+    held = {"s": np.float32(0.02), "z": np.uint8(117), "w": random.integers(-127, 128, (outputs, 8 // groups, 3, 3), np.int8),
+            "ws": random.uniform(0.001, 0.01, outputs).astype(np.float32), "wz": np.zeros(outputs, np.int8)}
+    nodes = [node("DequantizeLinear", ["x", "s", "z"], ["a"]), node("DequantizeLinear", ["w", "ws", "wz"], ["b"], axis=0)]
+    if bias == "int32":
+        held |= {"c": random.integers(-2000, 2000, outputs, np.int32), "cs": held["s"] * held["ws"]}
+        nodes.append(node("DequantizeLinear", ["c", "cs"], ["bias"], axis=0))
+    elif bias:
+        held["bias"] = random.standard_normal(outputs).astype(np.float32)
+    nodes += [node("Conv", ["a", "b", "bias"][:3 if bias else 2], ["y"], group=groups, pads=[1] * 4)]
+    x = random.integers(0, 256, (2, 8, 9, 11), np.uint8)
+    model = model_of(nodes, [("x", TensorProto.UINT8, x.shape)], [("y", TensorProto.FLOAT)], held)
+    assert Executor(model).steps() == ["ai.anybit:ConvIntegerToFloat"]
+    for threads in (1, 3):
+        close(Executor(model, threads=threads).run([x])[0], Executor(model, fuse=False).run([x])[0], 1e-5)

@@ -47,7 +47,7 @@ class Session:
     """A session of onert's C API: session.run() is nnfw_run(session), and returns its status."""
 
     def __init__(self, library):
-        self.library, self.handle = library, ctypes.c_void_p()
+        self.library, self.handle, self.bound = library, ctypes.c_void_p(), {}
         assert library.nnfw_create_session(ctypes.byref(self.handle)) == 0
 
     def __getattr__(self, name):
@@ -68,6 +68,7 @@ class Session:
         return getattr(self, f"{which}_tensorinfo")(index, ctypes.byref(info)), info
 
     def bind(self, which, array, index=0, dtype=0, length=None):
-        """Sets a NumPy array as buffer."""
+        """Sets a NumPy array as buffer, and keeps it: the session holds its address only."""
+        self.bound[which, index] = array
         return getattr(self, f"set_{which}")(index, dtype, ctypes.c_void_p(array.ctypes.data),
                                              ctypes.c_size_t(array.nbytes if length is None else length))

@@ -8,6 +8,7 @@ import os
 import pathlib
 
 import numpy as np
+import onnx
 import onnxruntime
 
 
@@ -16,6 +17,7 @@ def _library():
     library = ctypes.CDLL(str((build / "lib" / "libportable_library.so").resolve()))
     library.portable_error.restype = library.portable_formats.restype = ctypes.c_char_p
     library.portable_quantize_model.restype = library.portable_decode_model.restype = ctypes.c_void_p
+    library.portable_neurons_model.restype = ctypes.c_void_p
     return library
 
 
@@ -47,6 +49,14 @@ def quantize_model(use, opset=0, shape=None):
     made = LIBRARY.portable_quantize_model(use.encode(), dims, rank if shape else ctypes.c_int(-1), ctypes.c_int64(opset),
                                            ctypes.byref(length))
     return _bytes(made, length)
+
+
+def neuron_function(fan_in, input_bits, output_bits, signed):
+    """The function of LookUpNeurons, an onnx.FunctionProto."""
+    length = ctypes.c_size_t()
+    text = f"fan_in={fan_in} input_bits={input_bits} output_bits={output_bits} signed={int(signed)}"
+    made = LIBRARY.portable_neurons_model(text.encode(), ctypes.byref(length))
+    return onnx.load_from_string(_bytes(made, length)).functions[0]
 
 
 def quantize(use, values):

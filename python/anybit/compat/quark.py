@@ -1,4 +1,4 @@
-"""The interface of AMD Quark for ONNX, for MX and block floating point: code that uses it runs with other import lines.
+"""The interface of AMD Quark for ONNX, for MX, block floating point and integers: code that uses it runs with other import lines.
 
 >>> from anybit.compat.quark import Config, ModelQuantizer, QuantizationConfig, VitisQuantFormat, VitisQuantType
 >>> config = QuantizationConfig(quant_format=VitisQuantFormat.MXFixNeuron, activation_type=VitisQuantType.QMX,
@@ -6,6 +6,10 @@
 >>> quantized = ModelQuantizer(Config(global_quant_config=config)).quantize_model(digits)
 >>> len([node for node in quantized.report.nodes if node.outcome == "quantized"])
 18
+>>> config = QConfig(global_config=QLayerConfig(activation=UInt8Spec(), weight=Int8Spec()), algo_config=[CLEConfig(), BiasCorrectionConfig()])
+>>> quantized = ModelQuantizer(config).quantize_model(digits, calibration_data_reader=[{"image": images[k:k + 1]} for k in range(20)])
+>>> list(quantized.report.refinements)
+['equalize', 'bias-correction']
 """
 
 from __future__ import annotations
@@ -18,8 +22,13 @@ from typing import Any, Iterable, Optional, Union
 from .._model import Model
 from .._quantizer import quantize
 from ..errors import InvalidArgument, Unsupported
+from ._quark_algorithms import AWQConfig, AdaRoundConfig, AlgoConfig, BiasCorrectionConfig, CLEConfig, GPTQConfig, SmoothQuantConfig
+from ._quark_layers import (CalibMethod, Int4Spec, Int8Spec, Int16Spec, QConfig, QLayerConfig, QuantGranularity, ScaleType, UInt4Spec,
+                            UInt8Spec, UInt16Spec, samples_of)
 
-__all__ = ["CalibrationMethod", "Config", "ExtendedQuantFormat", "ExtendedQuantType", "ModelQuantizer", "QuantizationConfig",
+__all__ = ["AWQConfig", "AdaRoundConfig", "AlgoConfig", "BiasCorrectionConfig", "CLEConfig", "CalibMethod", "CalibrationMethod", "Config",
+           "ExtendedQuantFormat", "ExtendedQuantType", "GPTQConfig", "Int16Spec", "Int4Spec", "Int8Spec", "ModelQuantizer", "QConfig",
+           "QLayerConfig", "QuantGranularity", "QuantizationConfig", "ScaleType", "SmoothQuantConfig", "UInt16Spec", "UInt4Spec", "UInt8Spec",
            "VitisQuantFormat", "VitisQuantType", "get_library_path"]
 
 
@@ -142,13 +151,18 @@ class Config:
 class ModelQuantizer:
     """Quantizes models as a configuration says."""
 
-    def __init__(self, config: Config):
+    def __init__(self, config: Union[Config, QConfig]):
         self.config = config
 
     def quantize_model(self, model_input: Union[str, os.PathLike[str], Any], model_output: Union[str, os.PathLike[str], None] = None,
                        calibration_data_reader: Any = None, calibration_data_path: Optional[str] = None) -> Model:
-        """Writes a model whose activations, weights and biases pass through AMD's operators, and returns it. Block formats need
-        no calibration, so the data is not read."""
+        """Writes a model and returns it. With ``QConfig`` it has QuantizeLinear and DequantizeLinear. With ``Config`` activations, weights
+        and biases pass through AMD's operators; block formats need no calibration, so the data is not read."""
+        if isinstance(self.config, QConfig):
+            made = quantize(model_input, self.config.recipe(), samples_of(calibration_data_reader), emit="qdq", prepare=self.config.optimize_model)
+            if model_output is not None:
+                made.save(model_output, external_data="always" if self.config.use_external_data_format else "keep")
+            return made
         config = self.config.global_quant_config
         quantized = quantize(model_input, config.recipe(), emit="quark", exclude=config.nodes_to_exclude,
                              prepare=config.optimize_model)

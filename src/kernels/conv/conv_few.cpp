@@ -43,20 +43,28 @@ std::int64_t few_size(const ConvSizes& sizes) {
   return d.input * h.input * few_line(w) * sizes.in_channels;
 }
 
-void few_copy(const ConvSizes& sizes, const FewSource& from, float* to, ThreadPool& pool) {
+void few_copy(const ConvSizes& sizes, const FewSource& from, const ConvFinish* start, float* to,
+              ThreadPool& pool) {
   const auto& [d, h, w] = sizes.window;
   const std::int64_t channels = sizes.in_channels, line = few_line(w), rows = d.input * h.input;
   const std::int64_t before = std::min(w.before, line), inside = std::min(w.input, line - before);
+  const auto fill = [&](std::int64_t i) {
+    const float* x = from.x + i / rows * from.image + i % rows * w.input * from.place;
+    float* row = to + i * line * channels;
+    std::fill_n(row, before * channels, 0.0F);
+    copy_row(from, x, channels, inside, row + before * channels);
+    std::fill_n(row + (before + inside) * channels, (line - before - inside) * channels, 0.0F);
+  };
+  constexpr std::int64_t kInCache = 1 << 12;  // floats
+  constexpr std::int64_t kFloats = 1 << 16;   // for one thread
+  const std::int64_t many = std::max<std::int64_t>(1, kInCache / (line * channels));
   const auto body = [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = first; i < last; ++i) {
-      const float* x = from.x + i / rows * from.image + i % rows * w.input * from.place;
-      float* row = to + i * line * channels;
-      std::fill_n(row, before * channels, 0.0F);
-      copy_row(from, x, channels, inside, row + before * channels);
-      std::fill_n(row + (before + inside) * channels, (line - before - inside) * channels, 0.0F);
+    for (std::int64_t i = first; i < last; i += many) {
+      const std::int64_t end = std::min(i + many, last);
+      for (std::int64_t k = i; k < end; ++k) fill(k);
+      if (start) (*start)({to + i * line * channels, static_cast<std::size_t>((end - i) * line * channels)});
     }
   };
-  constexpr std::int64_t kFloats = 1 << 16;  // for one thread
   pool.run(sizes.batch * rows, std::max<std::int64_t>(1, kFloats / (line * channels)),
            [&body](std::int64_t first, std::int64_t last) { body(first, last); });
 }

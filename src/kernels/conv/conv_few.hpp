@@ -19,7 +19,9 @@ struct FewSource {
   const float* x;
   std::int64_t image, channel, place;
 };
-void few_copy(const ConvSizes& sizes, const FewSource& from, float* to, ThreadPool& pool);
+// `start`: elementwise, applied to the copy; 0 stays 0. Null: nothing.
+void few_copy(const ConvSizes& sizes, const FewSource& from, const ConvFinish* start, float* to,
+              ThreadPool& pool);
 
 std::int64_t few_panels_size(const ConvSizes& sizes);
 // From [outputs][inputs][taps].

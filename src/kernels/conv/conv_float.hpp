@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <limits>
 #include <span>
 #include <vector>
@@ -47,6 +48,7 @@ struct ConvRange {
   // `finish`: null: nothing.
   ConvRange(const Activation& activation, const ConvFinish* finish);
   void apply(std::span<float> results) const;
+  bool clamps() const { return std::isfinite(low) || std::isfinite(high); }
 
   float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
   bool more = false;
@@ -68,6 +70,9 @@ struct FloatConvWork {
   const float* bias = nullptr;                      // for each group 16 · panels; null: none
   float* y = nullptr;
   const float* addend = nullptr;  // added to the result; laid out as y is, and may be y
+  // Instead of y and addend: [batch][group][out_channels][space]. Not for phases of a transposed convolution.
+  float* plain = nullptr;
+  std::int64_t out_channels = 0;  // of each group
   Activation activation;
   const ConvFinish* finish = nullptr;  // null: nothing
 

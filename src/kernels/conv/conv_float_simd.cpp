@@ -2,6 +2,7 @@
 
 #include "kernels/choose.hpp"
 #include "kernels/conv/conv_places.hpp"
+#include "kernels/move/layout_transform.hpp"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/conv/conv_float_simd.cpp"
 #include "hwy/foreach_target.h"
@@ -58,16 +59,22 @@ class ConvPart {
     const std::int64_t table = work_.taps() * kConvTile;
     const std::int64_t zero_bytes = Ratio(work_.run * 4, 64) * 64;
     const std::int64_t sum_bytes = count * Tiles::kPanels * kConvTile * 16 * 4;
-    std::byte* scratch = gemm_scratch(zero_bytes + sum_bytes + count * (table + kConvTile) * 8);
+    const std::int64_t placed = work_.plain ? count * cut_.tile * 8 : 0;  // floats of a block of results
+    const std::int64_t result_bytes = placed * 2 * Tiles::kPanels * 4;
+    std::byte* scratch =
+        gemm_scratch(zero_bytes + sum_bytes + result_bytes + count * (table + kConvTile) * 8);
     auto* zeros = reinterpret_cast<float*>(scratch);
     std::fill_n(zeros, work_.run, 0.0F);
     auto* sums = reinterpret_cast<float*>(scratch + zero_bytes);
-    auto* in = reinterpret_cast<std::int64_t*>(scratch + zero_bytes + sum_bytes);
+    auto* results = reinterpret_cast<float*>(scratch + zero_bytes + sum_bytes);
+    auto* in = reinterpret_cast<std::int64_t*>(scratch + zero_bytes + sum_bytes + result_bytes);
     std::int64_t* out = in + count * table;
     bool inside[16];
     auto where = places_.Find(first * cut_.tile);
     for (std::int64_t t = 0; t < count; ++t)
       inside[t] = places_.Fill(where, Size(first + t), in + t * table, out + t * kConvTile);
+    for (std::int64_t p = 0; p < count * cut_.tile && work_.plain; ++p)
+      out[p / cut_.tile * kConvTile + p % cut_.tile] = p * 8;
 
     ConvTile tile;
     const std::int64_t out_space = work_.out_space() * 8;
@@ -75,7 +82,7 @@ class ConvPart {
     tile.zeros = zeros;
     tile.taps = work_.taps();
     tile.run = work_.run;
-    tile.y_block = out_space;
+    tile.y_block = work_.plain ? placed : out_space;
     tile.low = range_.low, tile.high = range_.high;
     const float* x = work_.x + group * work_.in_blocks * work_.block_stride;
     const std::int64_t end = std::min(work_.panels(), (panel_part + 1) * cut_.part_panels);
@@ -84,7 +91,7 @@ class ConvPart {
       const int blocks =
           static_cast<int>(std::min<std::int64_t>(2 * Tiles::kPanels, work_.out_blocks - panel * 2));
       tile.bias = work_.bias ? work_.bias + (group * work_.panels() + panel) * 16 : nullptr;
-      tile.y = work_.y + block * out_space;
+      tile.y = work_.plain ? results : work_.y + block * out_space;
       tile.addend = work_.addend ? work_.addend + block * out_space : nullptr;
       for (std::int64_t b = 0; b < work_.in_blocks; b += cut_.depth_blocks) {
         tile.first = b == 0, tile.last = b + cut_.depth_blocks >= work_.in_blocks;
@@ -102,7 +109,11 @@ class ConvPart {
           Tiles::Run(tile, Size(first + t), blocks);
         }
       }
-      Finish(first, count, block, blocks);
+      if (work_.plain) {
+        Place(first, count, group, panel * 2, blocks, results);
+      } else {
+        Finish(first, count, block, blocks);
+      }
     }
   }
 
@@ -122,6 +133,32 @@ class ConvPart {
         range_.apply({y, static_cast<std::size_t>((until - at) * 8)});
       }
       at = until;
+    }
+  }
+
+  // Finishes the results of this part, and moves them to their places in the plain layout.
+  void Place(std::int64_t first, std::int64_t count, std::int64_t group, std::int64_t block, int blocks,
+             float* results) const {
+    const std::int64_t space = work_.out_space(), stride = count * cut_.tile * 8;
+    const std::int64_t begin = first * cut_.tile;
+    const std::int64_t end = std::min(begin + count * cut_.tile, cut_.positions);
+    for (int b = 0; b < blocks; ++b) {
+      const std::int64_t channel = (block + b) * 8;
+      const std::int64_t channels = std::min<std::int64_t>(8, work_.out_channels - channel);
+      float* const from = results + b * stride;
+      if (range_.more) range_.apply({from, static_cast<std::size_t>((end - begin) * 8)});
+      for (std::int64_t at = begin; at < end;) {
+        const std::int64_t n = at / space, until = std::min(end, (n + 1) * space);
+        const std::int64_t map = (n * work_.groups + group) * work_.out_channels + channel;
+        // Four rows at a time: eight that are a multiple of 4 KB apart would not stay in the L1 cache.
+        for (std::int64_t c = 0; c < channels; c += 4) {
+          transpose_tiles(until - at, std::min<std::int64_t>(4, channels - c),
+                          reinterpret_cast<const std::uint32_t*>(from + (at - begin) * 8 + c), 8,
+                          reinterpret_cast<std::uint32_t*>(work_.plain + (map + c) * space + at % space),
+                          space);
+        }
+        at = until;
+      }
     }
   }
 

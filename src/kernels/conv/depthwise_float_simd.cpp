@@ -1,6 +1,7 @@
 #include "kernels/conv/depthwise_float.hpp"
 
 #include "kernels/choose.hpp"
+#include "kernels/move/layout_transform.hpp"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/conv/depthwise_float_simd.cpp"
 #include "hwy/foreach_target.h"
@@ -164,8 +165,18 @@ class DepthwiseJob {
     const auto& [d, h, w] = work_.sizes.window;
     const std::int64_t in_space = input_size(work_.sizes.window), out_space = output_size(work_.sizes.window);
     const std::int64_t taps = kernel_size(work_.sizes.window), block = plane % blocks_;
+    const bool copies = padded_ || work_.plain_x;
+    const Range lines = copies ? Lines(first, last) : Range{};
+    const std::int64_t copied = (lines.last - lines.first) * line_ * 8;
+    const std::int64_t placed = work_.plain_y ? (last - first) * w.output * 8 : 0;
+    auto* const scratch = reinterpret_cast<float*>(gemm_scratch((copied + placed) * 4));
     const float* x = work_.x + plane * in_space * 8;
-    x = padded_ ? Padded(x) : x - w.before * 8;
+    if (copies) {
+      Copy(plane, lines, scratch);
+      x = scratch - lines.first * line_ * 8;
+    }
+    if (!padded_) x -= w.before * 8;
+    float* const y = work_.plain_y ? scratch + copied : work_.y + (plane * out_space + first * w.output) * 8;
     for (std::int64_t r = first; r < last; ++r) {
       const std::int64_t od = r / h.output, oh = r % h.output;
       const Range kd = taps_inside(d, od), kh = taps_inside(h, oh);
@@ -185,30 +196,58 @@ class DepthwiseJob {
       const std::int64_t at = (plane * out_space + r * w.output) * 8;
       RunRow(row, {.bias = work_.bias ? work_.bias + block * 8 : nullptr,
                    .addend = work_.addend ? work_.addend + at : nullptr,
-                   .y = work_.y + at,
+                   .y = y + (r - first) * w.output * 8,
                    .low = range_.low,
                    .high = range_.high});
     }
-    if (range_.more) {
-      range_.apply({work_.y + (plane * out_space + first * w.output) * 8,
-                    static_cast<std::size_t>((last - first) * w.output * 8)});
+    const std::int64_t places = (last - first) * w.output;
+    if (range_.more) range_.apply({y, static_cast<std::size_t>(places * 8)});
+    if (work_.plain_y) {
+      Turn(y, 8, work_.plain_y + Map(plane) * out_space + first * w.output, out_space, places,
+           Channels(block));
     }
   }
 
  private:
-  // A copy of a plane, with the padding of its lines.
-  const float* Padded(const float* x) const {
+  // Channels of a block, and the first map of a plane among those of a plain tensor.
+  std::int64_t Channels(std::int64_t block) const {
+    return std::min<std::int64_t>(8, work_.sizes.out_channels - block * 8);
+  }
+  std::int64_t Map(std::int64_t plane) const {
+    return plane / blocks_ * work_.sizes.out_channels + plane % blocks_ * 8;
+  }
+  static void Turn(const float* from, std::int64_t from_stride, float* to, std::int64_t to_stride,
+                   std::int64_t rows, std::int64_t columns) {
+    transpose_tiles(rows, columns, reinterpret_cast<const std::uint32_t*>(from), from_stride,
+                    reinterpret_cast<std::uint32_t*>(to), to_stride);
+  }
+
+  // The lines of the input that rows [first, last) of the output read.
+  Range Lines(std::int64_t first, std::int64_t last) const {
     const auto& [d, h, w] = work_.sizes.window;
-    const std::int64_t lines = d.input * h.input;
-    auto* copy = reinterpret_cast<float*>(gemm_scratch(lines * line_ * 8 * 4));
-    const std::int64_t before = std::min(w.before, line_), inside = std::min(w.input, line_ - before);
-    for (std::int64_t i = 0; i < lines; ++i, x += w.input * 8) {
-      float* to = copy + i * line_ * 8;
+    if (d.input > 1 || d.output > 1) return {0, d.input * h.input};
+    const std::int64_t low = std::clamp<std::int64_t>(start_of(h, first), 0, h.input);
+    const std::int64_t high = start_of(h, last - 1) + (h.kernel - 1) * h.dilation + 1;
+    return {low, std::clamp(high, low, h.input)};
+  }
+
+  // A copy of lines of a plane, with their padding if `padded_`.
+  void Copy(std::int64_t plane, Range lines, float* to) const {
+    const WindowAxis& w = work_.sizes.window[2];
+    const std::int64_t in_space = input_size(work_.sizes.window), block = plane % blocks_;
+    const std::int64_t before = padded_ ? std::min(w.before, line_) : 0;
+    const std::int64_t inside = std::min(w.input, line_ - before);
+    for (std::int64_t i = lines.first; i < lines.last; ++i, to += line_ * 8) {
       std::fill_n(to, before * 8, 0.0F);
-      std::copy_n(x, inside * 8, to + before * 8);
+      if (!work_.plain_x) {
+        std::copy_n(work_.x + (plane * in_space + i * w.input) * 8, inside * 8, to + before * 8);
+      } else {
+        if (Channels(block) < 8) std::fill_n(to + before * 8, inside * 8, 0.0F);
+        Turn(work_.plain_x + Map(plane) * in_space + i * w.input, in_space, to + before * 8, 8,
+             Channels(block), inside);
+      }
       std::fill_n(to + (before + inside) * 8, (line_ - before - inside) * 8, 0.0F);
     }
-    return copy;
   }
   HWY_INLINE void RunRow(const DepthwiseRow& row, const DepthwiseFinish& finish) const {
     const WindowAxis& w = work_.sizes.window[2];

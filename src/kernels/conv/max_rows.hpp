@@ -1,18 +1,14 @@
-// One row of a max pooling of float32: first the largest values of the window's rows, then along the row.
+// Max pooling of float32, row by row of the result: first the largest values of the window's rows, then along
+// the row.
 #pragma once
 
-#include <cstdint>
-#include <span>
-
-#include "kernels/conv/window.hpp"
+#include "kernels/conv/pool.hpp"
 
 namespace anybit::kernels {
 
-// Floats that `line` must hold for a row of this axis. Those outside the input must be -∞.
-std::int64_t max_line_size(const WindowAxis& axis, std::int64_t lanes);
-// `rows`: the rows of the input inside the window, each [axis.input][lanes]. Writes [axis.output][lanes]. NaN
-// propagates.
-void max_row(std::span<const float* const> rows, const WindowAxis& axis, std::int64_t lanes, float* line,
-             float* out);
+// Whether max_pool_rows takes this window: a padded row is little larger than the input's.
+bool max_pool_fits_rows(const PoolSizes& sizes);
+// Rows [first, last) of PoolSizes::rows(). NaN propagates.
+void max_pool_rows(const PoolSizes& sizes, const float* x, std::int64_t first, std::int64_t last, float* y);
 
 }  // namespace anybit::kernels

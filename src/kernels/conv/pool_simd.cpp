@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <limits>
-#include <vector>
 
 #include "base/math.hpp"
 #include "base/nan.hpp"
@@ -88,52 +87,6 @@ void pool(const PoolSizes& sizes, const T* x, std::int64_t first, std::int64_t l
   }
 }
 
-// Whether a padded row is little larger than the input's row.
-bool has_short_line(const PoolSizes& sizes) {
-  const WindowAxis& w = sizes.window[2];
-  const auto is_small = [](const WindowAxis& axis) {
-    return axis.before >= 0 && axis.output > 0 && axis.before <= axis.input + 64 &&
-           axis.kernel <= axis.input + 64;
-  };
-  return std::ranges::all_of(sizes.window, is_small) && max_line_size(w, 1) <= 4 * w.input + 256;
-}
-
-// The taps of every output of an axis: for short rows, finding them anew would take as long as the maxima.
-void find_taps(const WindowAxis& axis, std::vector<Range>& taps) {
-  taps.resize(static_cast<std::size_t>(axis.output));
-  for (std::size_t o = 0; o < taps.size(); ++o) taps[o] = taps_inside(axis, static_cast<std::int64_t>(o));
-}
-
-// Rows of float32, row by row of the window.
-void max_pool_rows(const PoolSizes& sizes, const float* x, std::int64_t first, std::int64_t last, float* y) {
-  const auto& [d, h, w] = sizes.window;
-  const std::int64_t lanes = sizes.lanes, input_row = w.input * lanes, space = input_size(sizes.window);
-  thread_local std::vector<float> line;
-  thread_local std::vector<const float*> rows;
-  thread_local std::vector<Range> depths, heights;
-  line.assign(static_cast<std::size_t>(max_line_size(w, lanes)), -std::numeric_limits<float>::infinity());
-  rows.resize(static_cast<std::size_t>(d.kernel * h.kernel));
-  find_taps(d, depths);
-  find_taps(h, heights);
-  std::int64_t oh = first % h.output, od = first / h.output % d.output;
-  const float* map = x + first / (h.output * d.output) * space * lanes;
-  for (std::int64_t row = first; row < last; ++row) {
-    const Range depth = depths[static_cast<std::size_t>(od)], height = heights[static_cast<std::size_t>(oh)];
-    std::size_t count = 0;
-    for (std::int64_t kd = depth.first; kd < depth.last; ++kd) {
-      const float* plane = map + (start_of(d, od) + kd * d.dilation) * h.input * input_row;
-      for (std::int64_t kh = height.first; kh < height.last; ++kh)
-        rows[count++] = plane + (start_of(h, oh) + kh * h.dilation) * input_row;
-    }
-    max_row(std::span(rows).first(count), w, lanes, line.data(), y + row * w.output * lanes);
-    if (++oh < h.output) continue;
-    oh = 0;
-    if (++od < d.output) continue;
-    od = 0;
-    map += space * lanes;
-  }
-}
-
 template <class T>
 T lowest() {
   if constexpr (std::is_floating_point_v<T>) return -std::numeric_limits<T>::infinity();
@@ -156,7 +109,7 @@ std::int64_t pool_count(const Window& window, bool include_padding, std::int64_t
 template <class T>
 void max_pool(const PoolSizes& sizes, const T* x, std::int64_t first, std::int64_t last, T* y) {
   if constexpr (std::is_same_v<T, float>) {
-    if (has_short_line(sizes)) return max_pool_rows(sizes, x, first, last, y);
+    if (max_pool_fits_rows(sizes)) return max_pool_rows(sizes, x, first, last, y);
   }
   const auto add = [](T& most, T value) { most = value > most || is_nan(value) ? value : most; };
   pool(sizes, x, first, last, y, lowest<T>(), add,

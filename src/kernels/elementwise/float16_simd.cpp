@@ -14,24 +14,6 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
-#ifndef ANYBIT_KERNELS_FLOAT16_ONCE_
-#define ANYBIT_KERNELS_FLOAT16_ONCE_
-namespace anybit::kernels {
-struct Float16Work {
-  enum class Kind : std::uint8_t {
-    to_float16,
-    from_float16,
-    through_float16,
-    to_bfloat16,
-    from_bfloat16
-  } kind;
-  const void* from;
-  void* to;
-  std::size_t n;
-};
-}  // namespace anybit::kernels
-#endif
-
 HWY_BEFORE_NAMESPACE();
 namespace anybit::kernels {
 namespace HWY_NAMESPACE {
@@ -63,8 +45,8 @@ HWY_INLINE VI Constant(int bits) { return hn::Set(DI(), bits); }
 struct Parts {
   VI sign, rest;
 };
-HWY_INLINE Parts Split(const float* from) {
-  const VI bits = hn::BitCast(DI(), hn::LoadU(DF(), from));
+HWY_INLINE Parts Split(VF x) {
+  const VI bits = hn::BitCast(DI(), x);
   const VI rest = hn::And(bits, Constant(0x7FFFFFFF));
   return {hn::Xor(bits, rest), rest};
 }
@@ -90,7 +72,7 @@ void ToFloat16(const float* from, std::uint16_t* to, std::size_t n) {
 #else
 void ToFloat16(const float* from, std::uint16_t* to, std::size_t n) {
   Runs(from, to, n, [](const float* x, std::uint16_t* out) HWY_ATTR {
-    const auto [sign, rest] = Split(x);
+    const auto [sign, rest] = Split(hn::LoadU(DF(), x));
     const VI normal = hn::ShiftRight<13>(hn::Sub(RoundUp<13>(rest), Constant(112 << 23)));
     // The last place of 0.5 in float32 is the step of subnormal float16: adding rounds.
     const VF units = hn::Add(hn::BitCast(DF(), rest), hn::Set(DF(), 0.5f));
@@ -117,11 +99,24 @@ void FromFloat16(const std::uint16_t* from, float* to, std::size_t n) {
   });
 }
 
+// NaN stays: the second operand is the result if one is NaN.
+HWY_INLINE VF Limited(VF x, VF low, VF high) {
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+  return hn::Min(high, hn::Max(low, x));
+#else
+  x = hn::IfThenElse(hn::Lt(x, low), low, x);
+  return hn::IfThenElse(hn::Lt(high, x), high, x);
+#endif
+}
+
 #if HWY_TARGET == HWY_AVX2
 // Two vectors at a time: the conversions have a latency of several cycles.
-void ThroughFloat16(const float* from, float* to, std::size_t n) {
-  const auto nearest = [](const float* x, float* out) HWY_ATTR {
-    const __m128i half = _mm256_cvtps_ph(_mm256_loadu_ps(x), _MM_FROUND_TO_NEAREST_INT);
+void ThroughFloat16(const float* from, float* to, std::size_t n, FloatLimits limits) {
+  const DF d;
+  const VF low = hn::Set(d, limits.low), high = hn::Set(d, limits.high);
+  const auto nearest = [&](const float* x, float* out) HWY_ATTR {
+    const VF limited = Limited(hn::LoadU(d, x), low, high);
+    const __m128i half = _mm256_cvtps_ph(limited.raw, _MM_FROUND_TO_NEAREST_INT);
     _mm256_storeu_ps(out, _mm256_cvtph_ps(half));
   };
   const std::size_t pairs = n / 16 * 16;
@@ -133,9 +128,11 @@ void ThroughFloat16(const float* from, float* to, std::size_t n) {
 }
 #else
 // As ToFloat16 and FromFloat16, without the steps that cancel out.
-void ThroughFloat16(const float* from, float* to, std::size_t n) {
-  Runs(from, to, n, [](const float* x, float* out) HWY_ATTR {
-    const auto [sign, rest] = Split(x);
+void ThroughFloat16(const float* from, float* to, std::size_t n, FloatLimits limits) {
+  const DF d;
+  const VF low = hn::Set(d, limits.low), high = hn::Set(d, limits.high);
+  Runs(from, to, n, [&](const float* x, float* out) HWY_ATTR {
+    const auto [sign, rest] = Split(Limited(hn::LoadU(d, x), low, high));
     const VI normal = hn::And(RoundUp<13>(rest), Constant(~0x1FFF));
     const VF half = hn::Set(DF(), 0.5f);
     const VI small = hn::BitCast(DI(), hn::Sub(hn::Add(hn::BitCast(DF(), rest), half), half));
@@ -150,7 +147,7 @@ void ThroughFloat16(const float* from, float* to, std::size_t n) {
 
 void ToBfloat16(const float* from, std::uint16_t* to, std::size_t n) {
   Runs(from, to, n, [](const float* x, std::uint16_t* out) HWY_ATTR {
-    const auto [sign, rest] = Split(x);
+    const auto [sign, rest] = Split(hn::LoadU(DF(), x));
     const VI nan = hn::Or(rest, Constant(0x00400000));
     const VI all = hn::IfThenElse(hn::Gt(rest, Constant(0x7F800000)), nan, RoundUp<16>(rest));
     StoreFloat16(hn::ShiftRight<16>(hn::Or(all, sign)), out);
@@ -172,7 +169,7 @@ void ConvertFloat16(const Float16Work& work) {
     case Float16Work::Kind::from_float16:
       return FromFloat16(float16s, static_cast<float*>(work.to), work.n);
     case Float16Work::Kind::through_float16:
-      return ThroughFloat16(floats, static_cast<float*>(work.to), work.n);
+      return ThroughFloat16(floats, static_cast<float*>(work.to), work.n, work.limits);
     case Float16Work::Kind::to_bfloat16:
       return ToBfloat16(floats, static_cast<std::uint16_t*>(work.to), work.n);
     case Float16Work::Kind::from_bfloat16:
@@ -199,8 +196,8 @@ std::span<const Descriptor> float16_simd_descriptors() {
 
 namespace {
 
-void convert(Float16Work::Kind kind, const void* from, void* to, std::size_t n) {
-  const Float16Work work{kind, from, to, n};
+void convert(Float16Work::Kind kind, const void* from, void* to, std::size_t n, FloatLimits limits = {}) {
+  const Float16Work work{kind, from, to, n, limits};
   choose<Float16Conversion>(work).run(work);
 }
 
@@ -212,8 +209,8 @@ void to_float16(const float* from, std::uint16_t* to, std::size_t n) {
 void from_float16(const std::uint16_t* from, float* to, std::size_t n) {
   convert(Float16Work::Kind::from_float16, from, to, n);
 }
-void through_float16(const float* from, float* to, std::size_t n) {
-  convert(Float16Work::Kind::through_float16, from, to, n);
+void through_float16(const float* from, float* to, std::size_t n, FloatLimits limits) {
+  convert(Float16Work::Kind::through_float16, from, to, n, limits);
 }
 void to_bfloat16(const float* from, std::uint16_t* to, std::size_t n) {
   convert(Float16Work::Kind::to_bfloat16, from, to, n);

@@ -107,6 +107,8 @@ Result<void> run(Frame& frame) {
   const Array& x = frame.in(0);
   const kernels::ConvSizes sizes = TRY(conv_sizes(frame, x.dims(), frame.in(1).dims()));
   TRY(check(frame, sizes));
+  const auto* prepared = frame.prepared<ConvPrepared>();
+  if (!prepared || !prepared->blocked || !prepared->blocked->takes_start()) TRY(frame.apply_start());
   const kernels::Activation activation = TRY(activation_of(frame));
   const Dims dims = output_dims(sizes.batch, sizes.out_channels, sizes.window, x.rank());
   const bool even = !frame.has(3) || frame.in(3).dims() == dims;
@@ -116,7 +118,6 @@ Result<void> run(Frame& frame) {
     return {};
   }
   if (x.type() == ElementType::float32 && even) {
-    const auto* prepared = frame.prepared<ConvPrepared>();
     if (prepared && prepared->blocked && TRY(prepared->blocked->run(frame, sizes, frame.in(1)))) return {};
     if (!prepared && !only_checks(frame)) {  // weights that change from run to run
       TRY(frame.make_plain(1));

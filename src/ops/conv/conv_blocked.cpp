@@ -114,6 +114,7 @@ Result<std::unique_ptr<BlockedConv>> BlockedConv::make(const Attributes& node, M
   }
   conv->has_bias_ = has_bias;
   conv->has_sum_ = has_sum;
+  conv->wants_plain_ = node.flag(kPlainResult);
   conv->activation_ = activation;
   TRY(conv->order(memory, sizes, merged.empty() ? w.data<float>() : merged.data()));
   if (bias) {
@@ -159,9 +160,20 @@ Result<const float*> BlockedConv::bias_of(Frame& frame, const ConvSizes& sizes) 
   return static_cast<const float*>(numbers.data());
 }
 
+bool BlockedConv::takes_winograd(const ConvSizes& sizes) const {
+  return kind_ == Kind::blocked && merged_ == 1 && kernels::FloatWinogradWeights::fit(sizes) &&
+         kernels::float_winograd_pays(sizes);
+}
+
+bool BlockedConv::writes_plain(const ConvSizes& sizes) const {
+  // Of few channels, the maps are written in bursts, which takes longer than a conversion of the result.
+  constexpr std::int64_t kFewest = 64;
+  const bool many = kind_ == Kind::depthwise || sizes.out_channels >= kFewest;
+  return many && !has_sum_ && !takes_winograd(sizes);
+}
+
 const float* BlockedConv::winograd(Frame& frame, const ConvSizes& sizes, const Array& w) const {
-  if (merged_ > 1 || !kernels::FloatWinogradWeights::fit(sizes) || !kernels::float_winograd_pays(sizes))
-    return nullptr;
+  if (!takes_winograd(sizes)) return nullptr;
   const std::lock_guard lock(mutex_);
   if (!winograd_) {
     auto block =
@@ -204,7 +216,10 @@ Result<void> BlockedConv::run_few(Frame& frame, const ConvSizes& sizes, FloatCon
   kernels::FewSource from{x.data<float>(), channels * space, space, 1};
   if (x.layout() == Layout::channels_last) from.channel = 1, from.place = channels;
   if (x.layout() == Layout::blocked8) from = {x.data<float>(), 8 * space, 1, 8};
-  kernels::few_copy(sizes, from, copy.data(), frame.pool());
+  const std::span<const FinishStep> steps = frame.take_start();
+  const auto start_steps = [steps](std::span<float> values) { finish(steps, values); };
+  const kernels::ConvFinish start(start_steps);
+  kernels::few_copy(sizes, from, steps.empty() ? nullptr : &start, copy.data(), frame.pool());
   work.x = copy.data();
   work.pixel = channels;
   work.run = channels * sizes.window[2].kernel;
@@ -215,15 +230,18 @@ Result<void> BlockedConv::run_few(Frame& frame, const ConvSizes& sizes, FloatCon
 
 Result<void> BlockedConv::run_depthwise(Frame& frame, const ConvSizes& sizes,
                                         const FloatConvWork& work) const {
-  Array x = TRY(in_layout(frame, frame.in(0), Layout::blocked8));
+  const bool plain = frame.in(0).layout() == Layout::plain && sizes.out_per_group() == 1;
+  Array x = plain ? frame.in(0) : TRY(in_layout(frame, frame.in(0), Layout::blocked8));
   if (sizes.out_per_group() > 1) x = TRY(repeated(frame, x, sizes.out_per_group()));
   kernels::depthwise_float({.sizes = sizes,
                             .x = x.data<float>(),
+                            .plain_x = plain ? x.data<float>() : nullptr,
                             .weights = work.weights,
                             .bias = work.bias,
                             .y = work.y,
                             .addend = work.addend,
-                            .activation = activation_,
+                            .plain_y = work.plain,
+                            .activation = work.activation,
                             .finish = work.finish},
                            frame.pool());
   return {};
@@ -239,7 +257,8 @@ Result<bool> BlockedConv::run(Frame& frame, const ConvSizes& given_sizes, const 
   // With one position per image, both layouts are identical but for the padding; every operator accepts
   // plain.
   const bool one_place = output_size(sizes.window) == 1;
-  const Layout layout = one_place ? Layout::plain : Layout::blocked8;
+  const bool to_plain = wants_plain_ && !one_place && writes_plain(sizes);
+  const Layout layout = one_place || to_plain ? Layout::plain : Layout::blocked8;
   const Array* sum = has_sum_ ? &frame.in(3) : nullptr;
   Array* out = nullptr;
   if (sum && (even || !one_place) && sum->layout() == layout && sum->bytes() != given.bytes()) {
@@ -257,12 +276,17 @@ Result<bool> BlockedConv::run(Frame& frame, const ConvSizes& given_sizes, const 
   work.weights = floats_of(weights_);
   work.bias = TRY(bias_of(frame, sizes));
   work.y = y.mutable_data<float>();
+  work.plain = to_plain ? work.y : nullptr;
+  work.out_channels = sizes.out_per_group();
   work.addend = sum ? addend.data<float>() : nullptr;
-  work.activation = activation_;
   const std::span<const FinishStep> steps = frame.take_finish();
   const auto finish_steps = [steps](std::span<float> results) { finish(steps, results); };
   const kernels::ConvFinish each(finish_steps);
-  work.finish = steps.empty() ? nullptr : &each;
+  const kernels::ConvRange range(activation_, steps.empty() ? nullptr : &each);
+  constexpr std::int64_t kInCache = 1 << 12;  // floats: then one call at the end is cheaper than many
+  const bool at_end = range.more && y.stored() <= kInCache;
+  if (!at_end || range.clamps()) work.activation = activation_;
+  if (!at_end && !steps.empty()) work.finish = &each;
   if (kind_ == Kind::few) {
     TRY(run_few(frame, sizes, work));
   } else if (kind_ == Kind::depthwise) {
@@ -270,6 +294,7 @@ Result<bool> BlockedConv::run(Frame& frame, const ConvSizes& given_sizes, const 
   } else {
     TRY(run_direct(frame, sizes, w, work));
   }
+  if (at_end) range.apply(y.elements<float>());
   if (copied) {
     convert_layout(y, *out);
   } else {

@@ -1,5 +1,6 @@
 // float32 transposed convolution with Layout::blocked8: one direct convolution for each phase of the output
-// modulo the strides.
+// modulo the strides. If windows do not overlap and there are few output channels, which would fill their
+// block with zeros: one convolution whose channels are those of all phases, and a plain result.
 #pragma once
 
 #include "kernels/conv/conv_float.hpp"
@@ -19,7 +20,11 @@ class BlockedTranspose {
 
  private:
   BlockedTranspose() = default;
-  std::vector<Block> classes_;  // weights of each class of taps
+  Result<void> run_joined(Frame& frame, const kernels::ConvSizes& sizes, const Dims& dims,
+                          const Array* bias) const;
+
+  bool joined_ = false;         // all phases in one convolution
+  std::vector<Block> classes_;  // weights of each class of taps, or of all
   LruCache<kernels::Window, std::vector<kernels::TransposedPhase>> known_;
 };
 

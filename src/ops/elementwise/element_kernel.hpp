@@ -15,7 +15,8 @@ namespace anybit::ops {
 struct ElementKernel {
   BinaryRow row = nullptr;  // of inputs 0 and 1, which broadcast; null: the function of input 0
   kernels::Map map{};
-  float a = 0, b = 0;  // parameters of the function
+  float a = 0, b = 0;   // parameters of the function
+  bool rounds = false;  // to float16, instead of a function
 };
 
 struct ElementProbe final : Prepared {

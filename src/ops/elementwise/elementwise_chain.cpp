@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "graph/node.hpp"
+#include "kernels/elementwise/float16.hpp"
 #include "ops/check.hpp"
 #include "ops/elementwise/element_kernel.hpp"
 #include "ops/evaluate.hpp"
@@ -163,6 +164,7 @@ struct Pass {
       const auto count = static_cast<std::size_t>(n);
       const float* from = at[x];
       if (steps[x] == 0) from = std::fill_n(to, n, *at[x]) - n;
+      if (step.kernel.rounds) return kernels::through_float16(from, to, count);
       return kernels::map(step.kernel.map, from, to, count, step.kernel.a, step.kernel.b);
     }
     const std::size_t y = step.values[1];

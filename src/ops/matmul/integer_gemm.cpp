@@ -65,7 +65,9 @@ Result<std::shared_ptr<const Prepared>> prepare_integer(const Setup& setup, cons
   Along<std::int32_t> each;
   if (zeros) {
     widen(*zeros, wide.data());
-    each = TRY(along<std::int32_t>(*zeros, wide.data(), zero, operand.columns, matrices));
+    const auto placed = along<std::int32_t>(*zeros, wide.data(), zero, operand.columns, matrices);
+    if (!placed.ok()) return nothing;  // one for each matrix of the other operand, or an error of the run
+    each = *placed;
   }
   const Array* a_zero = inputs.a_zero == kNoInput ? nullptr : setup.constant(inputs.a_zero);
   auto packed = std::make_shared<PackedIntegerOperand>();

@@ -18,7 +18,7 @@ TEST(ModelFile, UnknownFilesAreRejectedWithTheListOfKnownFormats) {
   const std::pair<std::string, std::string> files[] = {
       {"{\"graph\": {}}", "JSON"},   {"ir_version: 8\nproducer_name: \"x\"\n", "text"},
       {"<!DOCTYPE html>", "HTML"},   {"PK\x03\x04\x00\x00"s, "zip"},
-      {"\x80\x02}q\x00"s, "pickle"}, {"\x1c\0\0\0TFL3\x14\0\x20\0"s, "TensorFlow Lite"},
+      {"\x80\x02}q\x00"s, "pickle"}, {"\x1c\0\0\0ORTM\x14\0\x20\0"s, "ONNX Runtime"},
       {"GGUF\x03\0\0\0"s, "GGUF"},   {"version https://git-lfs.github.com/spec/v1\noid", "Git LFS"},
       {"2 lines\nof text", "text"},  {"\xff\xff\xff"s, "not in a known model format"},
   };

@@ -4,6 +4,7 @@
 #include "kernels/conv/conv_winograd.hpp"
 #include "kernels/conv/depthwise_float.hpp"
 #include "unit/kernels/conv_cases.hpp"
+#include "unit/kernels/element_cases.hpp"
 
 namespace anybit::kernels::cases {
 
@@ -119,6 +120,22 @@ struct DirectState : FloatConvState {
   std::vector<float> panels, biases;
 };
 
+// Results in the plain layout, without an addend.
+struct PlainDirectState final : DirectState {
+  PlainDirectState(const Shape& s, std::mt19937& random) : DirectState(s, random), plain(addend.size()) {
+    std::ranges::fill(addend, 0.0F);
+  }
+  void compute(ThreadPool& pool) override {
+    FloatConvWork made = work();
+    made.y = nullptr, made.addend = nullptr;
+    made.plain = plain.data();
+    made.out_channels = outputs;
+    conv_float(made, pool);
+    blocked_y = blocked(plain, sizes.batch, sizes.out_channels);
+  }
+  std::vector<float> plain;
+};
+
 struct FloatWinogradState final : DirectState {
   FloatWinogradState(const Shape& s, std::mt19937& random)
       : DirectState(s, random), transformed(at(FloatWinogradWeights::bytes(s.out, s.in) / 4)) {
@@ -128,7 +145,7 @@ struct FloatWinogradState final : DirectState {
   std::vector<float> transformed;
 };
 
-struct FloatDepthwiseState final : FloatConvState {
+struct FloatDepthwiseState : FloatConvState {
   FloatDepthwiseState(const Shape& s, std::mt19937& random)
       : FloatConvState(s, random),
         panels(at(channel_blocks(s.out) * 8 * kernel_size(sizes.window))),
@@ -136,17 +153,36 @@ struct FloatDepthwiseState final : FloatConvState {
     depthwise_panels(s.out, kernel_size(sizes.window), w.data(), panels.data());
     conv_bias(1, s.out, bias.data(), biases.data());
   }
-  void compute(ThreadPool& pool) override {
-    depthwise_float({.sizes = sizes,
-                     .x = blocked_x.data(),
-                     .weights = panels.data(),
-                     .bias = biases.data(),
-                     .y = blocked_y.data(),
-                     .addend = blocked_addend.data(),
-                     .activation = activation},
-                    pool);
+  FloatDepthwiseWork work() {
+    return {.sizes = sizes,
+            .x = blocked_x.data(),
+            .weights = panels.data(),
+            .bias = biases.data(),
+            .y = blocked_y.data(),
+            .addend = blocked_addend.data(),
+            .activation = activation};
   }
+  void compute(ThreadPool& pool) override { depthwise_float(work(), pool); }
   std::vector<float> panels, biases;
+};
+
+// The input, the results, or both in the plain layout.
+struct PlainDepthwiseState final : FloatDepthwiseState {
+  PlainDepthwiseState(const Shape& s, std::mt19937& random)
+      : FloatDepthwiseState(s, random),
+        plain(addend.size()),
+        which(static_cast<std::uint32_t>(1 + random() % 3)) {
+    if (which & 2) std::ranges::fill(addend, 0.0F);
+  }
+  void compute(ThreadPool& pool) override {
+    FloatDepthwiseWork made = work();
+    if (which & 1) made.x = nullptr, made.plain_x = x.data();
+    if (which & 2) made.y = nullptr, made.addend = nullptr, made.plain_y = plain.data();
+    depthwise_float(made, pool);
+    if (which & 2) blocked_y = blocked(plain, sizes.batch, sizes.out_channels);
+  }
+  std::vector<float> plain;
+  std::uint32_t which;
 };
 
 template <class State>
@@ -161,13 +197,12 @@ inline KernelCases of(const FloatConv&, bool large, std::mt19937& random) {
     return float_convolutions<DirectState>(
         {{1, 64, 64, 1, 28, 28, 3, 2, 1}, {1, 128, 256, 1, 14, 14, 1, 1, 0}}, 1e-2, random);
   }
-  return float_convolutions<DirectState>({{1, 8, 8, 1, 5, 7, 3, 1, 1},
-                                          {2, 12, 20, 1, 9, 11, 3, 2, 1},
-                                          {1, 40, 33, 1, 13, 6, 5, 1, 2},
-                                          {3, 16, 48, 2, 4, 4, 1, 1, 0},
-                                          {1, 72, 24, 1, 6, 5, 4, 3, 3},
-                                          {1, 1, 1, 1, 1, 1, 1, 1, 0}},
-                                         2e-4, random);
+  const std::vector<Shape> shapes = {{1, 8, 8, 1, 5, 7, 3, 1, 1},    {2, 12, 20, 1, 9, 11, 3, 2, 1},
+                                     {1, 40, 33, 1, 13, 6, 5, 1, 2}, {3, 16, 48, 2, 4, 4, 1, 1, 0},
+                                     {1, 72, 24, 1, 6, 5, 4, 3, 3},  {1, 1, 1, 1, 1, 1, 1, 1, 0},
+                                     {2, 9, 21, 1, 17, 19, 3, 1, 1}};
+  return both(float_convolutions<DirectState>(shapes, 2e-4, random),
+              float_convolutions<PlainDirectState>(shapes, 2e-4, random));
 }
 inline KernelCases of(const FloatWinograd&, bool large, std::mt19937& random) {
   if (large) return float_convolutions<FloatWinogradState>({{1, 64, 64, 1, 28, 28, 3, 1, 1}}, 1e-2, random);
@@ -179,13 +214,13 @@ inline KernelCases of(const FloatWinograd&, bool large, std::mt19937& random) {
 }
 inline KernelCases of(const FloatDepthwise&, bool large, std::mt19937& random) {
   if (large) return float_convolutions<FloatDepthwiseState>({{1, 96, 96, 96, 56, 56, 3, 1, 1}}, 1e-3, random);
-  return float_convolutions<FloatDepthwiseState>({{1, 8, 8, 8, 5, 7, 3, 1, 1},
-                                                  {2, 20, 20, 20, 9, 50, 5, 2, 2},
-                                                  {1, 17, 17, 17, 6, 41, 3, 2, 1},
-                                                  {1, 9, 9, 9, 40, 45, 3, 1, 1},
-                                                  {2, 16, 16, 16, 8, 13, 5, 1, 0},
-                                                  {1, 8, 8, 8, 3, 3, 7, 3, 5}},
-                                                 2e-5, random);
+  const std::vector<Shape> shapes = {{1, 8, 8, 8, 5, 7, 3, 1, 1},     {2, 20, 20, 20, 9, 50, 5, 2, 2},
+                                     {1, 17, 17, 17, 6, 41, 3, 2, 1}, {1, 9, 9, 9, 40, 45, 3, 1, 1},
+                                     {2, 16, 16, 16, 8, 13, 5, 1, 0}, {1, 8, 8, 8, 3, 3, 7, 3, 5}};
+  KernelCases all = float_convolutions<FloatDepthwiseState>(shapes, 2e-5, random);
+  for (int i = 0; i < 3; ++i)
+    all = both(std::move(all), float_convolutions<PlainDepthwiseState>(shapes, 2e-5, random));
+  return all;
 }
 
 }  // namespace anybit::kernels::cases

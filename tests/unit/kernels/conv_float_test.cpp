@@ -189,7 +189,7 @@ TEST(FewChannelConv, EqualsDirectLoops) {
     std::vector<float> copy(at(s.batch * few_size(state.sizes))), panels(at(few_panels_size(state.sizes)));
     ThreadPool pool(2);
     const std::int64_t space = s.height * s.width;
-    few_copy(state.sizes, {state.x.data(), s.in * space, space, 1}, copy.data(), pool);
+    few_copy(state.sizes, {state.x.data(), s.in * space, space, 1}, nullptr, copy.data(), pool);
     few_panels(state.sizes, state.w.data(), panels.data());
     FloatConvWork work = state.work();
     work.axes = &axes;

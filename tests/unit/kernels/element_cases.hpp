@@ -214,6 +214,23 @@ inline KernelCases of(const ColumnSoftmax&, bool large, std::mt19937& random) {
       });
 }
 
+// The nearest value of float16; ties to even.
+inline float plain_float16(float x) {
+  if (x == 0) return x;
+  const double step = std::ldexp(1.0, std::max(std::ilogb(x), -14) - 10);
+  return static_cast<float>(std::nearbyint(x / step) * step);
+}
+inline KernelCases float16_rounding_cases(bool large, std::mt19937& random) {
+  return float_cases(
+      large, 0, random,
+      [](const std::vector<float>& x, std::vector<float>& y) {
+        through_float16(x.data(), y.data(), y.size(), {-3.1415926F, 4.7F});
+      },
+      [](const std::vector<float>& x, std::vector<float>& y) {
+        for (std::size_t i = 0; i < y.size(); ++i) y[i] = plain_float16(std::clamp(x[i], -3.1415926F, 4.7F));
+      });
+}
+
 // A round trip: integers of few bits are exact.
 inline KernelCases of(const Float16Conversion&, bool large, std::mt19937& random) {
   const auto cases = [&](int most, auto to, auto from) {
@@ -227,7 +244,8 @@ inline KernelCases of(const Float16Conversion&, bool large, std::mt19937& random
       state.plain = [x](std::vector<float>& y) { y = x; };
     });
   };
-  return both(cases(2048, to_float16, from_float16), cases(256, to_bfloat16, from_bfloat16));
+  return both(float16_rounding_cases(large, random),
+              both(cases(2048, to_float16, from_float16), cases(256, to_bfloat16, from_bfloat16)));
 }
 
 // ---- codecs: quantization to every format of the family, against the scalar codec

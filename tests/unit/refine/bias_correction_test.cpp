@@ -122,6 +122,22 @@ TEST(BiasCorrection, TheNumberOfThreadsMakesNoDifference) {
   EXPECT_EQ(one, mean_errors(right, wrong, nodes, samples, {.threads = 5}).value());
 }
 
+TEST(BiasCorrection, KnownSumsOfTheFloatModelTakeThePlaceOfItsRuns) {
+  const auto [right, wrong, nodes] = two_networks();
+  const std::vector<Sample> samples = samples_of(6);
+  const runtime::ExecutorOptions with{.threads = 2};
+  const auto layers = MeasuredLayers::of(right, std::vector<int>{0, 2, 3, 5}, with);  // more than needed
+  FloatSums known = float_sums(right, layers, samples, with).value();
+  ASSERT_EQ(known.by_sample.size(), samples.size());
+  const auto wanted = mean_errors(right, wrong, nodes, samples, with).value();
+  EXPECT_EQ(mean_errors(right, wrong, nodes, samples, with, known).value(), wanted);
+  // Other sums give other errors: the float model has not run.
+  const FloatSums other = float_sums(wrong, layers, samples, with).value();
+  EXPECT_NE(mean_errors(right, wrong, nodes, samples, with, other).value(), wanted);
+  known.by_sample.pop_back();  // too few: it runs
+  EXPECT_EQ(mean_errors(right, wrong, nodes, samples, with, known).value(), wanted);
+}
+
 TEST(BiasCorrection, OneSampleGivesNoCorrection) {
   const graph::Model right = network(), wrong = network(0.02f);
   const std::vector<int> nodes{0};
