@@ -2,6 +2,7 @@
 import time
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
 from support.executing import Executor, ExecutorError
@@ -58,7 +59,7 @@ def test_tables_that_are_no_constants_are_read_in_every_run():
     model = model_of([layer], (4, 9), functions=False)
     tables = next(one for one in model.graph.initializer if one.name == "t0")
     model.graph.initializer.remove(tables)
-    model.graph.input.append(__import__("onnx").helper.make_tensor_value_info("t0", 2, list(layer.tables.shape)))
+    model.graph.input.append(onnx.helper.make_tensor_value_info("t0", 2, list(layer.tables.shape)))
     executor = Executor(model.SerializeToString())
     x = random.integers(0, 2, (4, 9)).astype(np.uint8)
     for _ in range(2):
@@ -74,7 +75,7 @@ def test_tables_that_are_no_constants_are_read_in_every_run():
     (lambda layer: setattr(layer, "output_bits", 0), "output_bits is 0"),
     (lambda layer: setattr(layer, "entries", layer.entries[:-1]), "the tables, is uint8[6, 8]"),
     (lambda layer: setattr(layer, "connections", layer.connections.astype(np.int64)), "the connections, is int64[7, 1, 6]"),
-], ids=str)
+])
 def test_an_invalid_node_is_refused_with_the_reason(change, problem):
     layer = Layer.random(np.random.default_rng(SEED), 9, 7, 6)
     tables = layer.tables
