@@ -386,13 +386,15 @@ def test_a_relu_that_matters_is_kept():
 
 
 def test_a_value_with_other_consumers_stays():
-    """The float result of the operator is also a model output, so it must stay."""
+    """The float result of the operator is also a model output, so it must stay: from exact integer sums, which float sums only
+    approximate."""
     g = Graph(np.random.default_rng(1), np.uint8)
     value, parameters = conv(g)
     model = g.model(value, parameters)
     model.graph.output.append(helper.make_tensor_value_info(value, TensorProto.FLOAT, None))
     fused, plain = Executor(model).run(g.feeds), Executor(model, fuse=False).run(g.feeds)
-    assert np.array_equal(fused[0], plain[0]) and np.array_equal(fused[1], plain[1])
+    assert np.array_equal(fused[0], plain[0])
+    np.testing.assert_allclose(fused[1], plain[1], rtol=0, atol=1e-6 * np.abs(plain[1]).max())
 
 
 def within_one_step(model, feeds):
