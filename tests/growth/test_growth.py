@@ -14,7 +14,7 @@ from support import shapes
 
 PROGRAM = pathlib.Path(os.environ.get("ANYBIT_BUILD", "build/release")) / "bin/anybit"
 SMALLEST = 1100  # the memory planner tries several orders for up to 1000 values
-TIMED = 4400  # times of smaller models are mostly noise
+TIMED = 2200  # times of smaller models are mostly noise
 MOST = 2.3
 CLEARLY_LINEAR = 2.15  # time is noisy, and larger models miss the caches
 QUICK = [("identity_chain", "prepare"), ("many_outputs", "prepare"), ("relu_fan", "codegen"), ("concat_chain", "inspect"),
