@@ -1,6 +1,7 @@
 #include "quantize/constant_notes.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace anybit::quantizing {
 namespace {
@@ -32,9 +33,11 @@ std::size_t ConstantNotes::add(ConstantNote wanted) {
   same.places.insert(same.places.end(), wanted.places.begin(), wanted.places.end());
   same.apart |= wanted.apart;
   if (is_refined(wanted)) {
+    // Added at the end: a weight may have many consumers.
     std::vector<calibrate::WantedOf> needs = std::move(same.rounding.needs);
+    std::ranges::move(wanted.rounding.needs, std::back_inserter(needs));
     same.rounding = std::move(wanted.rounding);
-    same.rounding.needs.insert(same.rounding.needs.begin(), needs.begin(), needs.end());
+    same.rounding.needs = std::move(needs);
     same.outputs_axis = wanted.outputs_axis;
   }
   if (wanted.order) same.order = wanted.order;

@@ -18,7 +18,7 @@ TIMED = 2200  # times of smaller models are mostly noise
 MOST = 2.3
 CLEARLY_LINEAR = 2.15  # time is noisy, and larger models miss the caches
 QUICK = [("identity_chain", "prepare"), ("many_outputs", "prepare"), ("relu_fan", "codegen"), ("concat_chain", "inspect"),
-         ("concat_chain", "run"), ("concat_chain", "compare"), ("if_fan", "calibrate")]
+         ("concat_chain", "run"), ("concat_chain", "compare"), ("if_fan", "calibrate"), ("convs_used_twice", "w4")]
 ALL = [(shape.__name__, command) for shape in shapes.SHAPES for command in shapes.COMMANDS]
 
 
